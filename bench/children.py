@@ -1,0 +1,76 @@
+"""Child processes: how the bench starts them, waits for them, and ends them with all their descendants."""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+import psutil
+
+
+class LaunchError(Exception):
+    """A process that could not be started; says why."""
+
+
+class Child(Protocol):
+    """A process that somebody waits for. `wait` returns its status; negative is the signal that ended it."""
+
+    pid: int
+
+    def wait(self) -> int: ...
+
+
+class Launcher(Protocol):
+    """Starts one of a subject's two commands, `control` or `worker`; raises LaunchError."""
+
+    def __call__(self, command: str, env: Mapping[str, str], files: tuple[int, int, int]) -> Child: ...
+
+
+def spawn(argv: list[str], env: Mapping[str, str], files: tuple[int, int, int]) -> Child:
+    """Start a program in a session of its own; `files` are its stdin, stdout and stderr. Raises LaunchError."""
+    stdin, stdout, stderr = files
+    try:
+        return subprocess.Popen(argv, env=dict(env), stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True)
+    except OSError as error:
+        raise LaunchError(f"{argv[0]} could not be started: {error.strerror}") from error
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a subject's process: the bench's own, its code first on Python's path, and `extra`."""
+    root = str(Path(__file__).resolve().parent.parent)
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path, "PYTHONSAFEPATH": "1", **extra}
+
+
+def alive_tree(pid: int) -> list[psutil.Process]:
+    """A process and all its descendants; empty when it is gone or a zombie."""
+    try:
+        parent = psutil.Process(pid)
+        if parent.status() == psutil.STATUS_ZOMBIE:
+            return []
+        return [parent, *parent.children(recursive=True)]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def kill_tree(pid: int) -> None:
+    """kill -9 of a process and all its descendants."""
+    for process in alive_tree(pid):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
+
+
+def how(status: int) -> str:
+    """How a process ended, for a message."""
+    if status < 0:
+        return f"by {signal.Signals(-status).name}"
+    return f"with status {status}"
+
+
+def last_words(log: Path, lines: int = 6) -> str:
+    """The end of a log, for a message; empty when it has none."""
+    text = log.read_text(encoding="utf-8", errors="replace").rstrip() if log.exists() else ""
+    return "; it said last:\n" + "\n".join("    " + line for line in text.splitlines()[-lines:]) if text else ""

@@ -1,0 +1,71 @@
+"""The contract's answers, checked: what an adapter must say to each request, in docs/protocol.md's order.
+
+An adapter that answers otherwise is at fault, never the queue; the message names the request, the field and the rule.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+PROTOCOL = 1
+
+STATES = ("queued", "running", "done", "failed", "absent")
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "ownership": ("none", "lease", "lease-and-heartbeat", "age-only", "connection", "session-lock"),
+    "beats": ("runtime", "handler", "nobody"),
+    "reclaim": ("automatic", "leader", "called", "same-identity", "none"),
+    "attempts": ("claim", "failure", "never"),
+}
+"""What a `describe` may say of the queue, by field."""
+
+
+class AdapterFault(Exception):
+    """The adapter broke the contract: it died, hung, printed rubbish or lied. Never the queue's own failure."""
+
+
+def check_describe(answer: Mapping[str, Any]) -> None:
+    """`describe`: who the queue is and what the bench must know to be fair."""
+    _fields("describe", answer, {"subject": str, "version": str, "protocol": int, "slack": (int, float), "drain": dict})
+    if answer["protocol"] != PROTOCOL:
+        raise AdapterFault(f"describe: protocol is {answer['protocol']!r}; this leaseproof speaks protocol {PROTOCOL}")
+    for field, choices in CHOICES.items():
+        if answer.get(field) not in choices:
+            raise AdapterFault(f"describe: {field} is {answer.get(field)!r}; it is one of {', '.join(choices)}")
+    codes = answer["drain"].get("exit_codes")
+    if not isinstance(codes, list) or not all(isinstance(code, int) for code in codes):
+        raise AdapterFault("describe: drain.exit_codes is a list of whole numbers")
+
+
+def check_enqueue(answer: Mapping[str, Any], wanted: int) -> None:
+    """`enqueue`: one id for each job, in order, no two alike."""
+    ids = _strings("enqueue", answer, "ids")
+    if len(ids) != wanted or len(set(ids)) != wanted:
+        raise AdapterFault(f"enqueue: {wanted} jobs were given, and {len(set(ids))} different ids came back")
+
+
+def check_inspect(answer: Mapping[str, Any], ids: list[str]) -> None:
+    """`inspect`: a row for each id asked for, in order, with its state in the bench's words."""
+    rows = answer.get("rows")
+    if not isinstance(rows, list) or [row.get("id") for row in rows if isinstance(row, dict)] != ids:
+        raise AdapterFault(f"inspect: rows is a list of objects, one for each of the ids {', '.join(ids)}, in order")
+    for row in rows:
+        if row.get("state") not in STATES:
+            raise AdapterFault(f"inspect: state is {row.get('state')!r}; it is one of {', '.join(STATES)}")
+
+
+def check_reclaim(answer: Mapping[str, Any]) -> None:
+    """`reclaim`: the ids that were given back to the queue."""
+    _strings("reclaim", answer, "ids")
+
+
+def _strings(request: str, answer: Mapping[str, Any], field: str) -> list[str]:
+    value = answer.get(field)
+    if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+        raise AdapterFault(f"{request}: {field} is a list of strings, not {value!r}")
+    return value
+
+
+def _fields(request: str, answer: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    for field, kind in fields.items():
+        if not isinstance(answer.get(field), kind):
+            raise AdapterFault(f"{request}: {field} is missing or of the wrong kind: {answer.get(field)!r}")

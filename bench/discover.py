@@ -1,0 +1,73 @@
+"""Scenarios and subjects by name: the bench imports neither, it looks them up."""
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bench.scenario import Arm, Scenario
+from bench.subject import Subject, SubjectError
+
+
+class UnknownName(Exception):
+    """A name that nothing has: suggests the nearest ones."""
+
+
+def scenarios() -> list[Scenario]:
+    """All scenarios, one for each file of the package `scenarios`, in the catalogue's order."""
+    package = importlib.import_module("scenarios")
+    found = []
+    for info in pkgutil.iter_modules(package.__path__):
+        module = importlib.import_module(f"scenarios.{info.name}")
+        mine = [value for value in vars(module).values() if isinstance(value, Scenario)]
+        if len(mine) != 1 or mine[0].name != info.name.replace("_", "-"):
+            raise UnknownName(f"{module.__file__} must define one scenario, named {info.name.replace('_', '-')}")
+        found += mine
+    return sorted(found, key=lambda scenario: scenario.row)
+
+
+def pick(names: Sequence[str], known: Sequence[Scenario]) -> list[Scenario]:
+    """The named scenarios, each once, in the order asked for. Raises UnknownName."""
+    table = {scenario.name: scenario for scenario in known}
+    for name in names:
+        if name not in table:
+            raise UnknownName(f"there is no scenario {name!r}{_nearest(name, table)}; `leaseproof list` has them all")
+    return [table[name] for name in dict.fromkeys(names)]
+
+
+def pick_arms(scenario: Scenario, wanted: Sequence[str]) -> list[Arm]:
+    """The arms of a scenario that match any of the words: an id, `sound`, `twin`, `fault`, `sham` or a twin's name."""
+    if not wanted:
+        return scenario.arms
+    return [arm for arm in scenario.arms if any(word in _words(arm) for word in wanted)]
+
+
+def check_arms(chosen: Iterable[Scenario], wanted: Sequence[str]) -> None:
+    """Raise UnknownName for a word that matches no arm of the chosen scenarios."""
+    words = {word for scenario in chosen for arm in scenario.arms for word in _words(arm)}
+    for word in wanted:
+        if word not in words:
+            raise UnknownName(f"there is no arm {word!r}{_nearest(word, words)}; they are: {', '.join(sorted(words))}")
+
+
+def _words(arm: Arm) -> set[str]:
+    name = arm.twin.name if arm.twin else "sound"
+    return {arm.id, name, arm.code, "fault" if arm.fault else "sham"}
+
+
+def subject(name: str) -> Subject:
+    """A subject by the name of its folder in `subjects`, or by a path to a folder with a subject.toml."""
+    shelf = Path(next(iter(importlib.import_module("subjects").__path__)))
+    for folder in (shelf / name, Path(name)):
+        if (folder / "subject.toml").is_file():
+            return Subject.load(folder.resolve())
+    known = sorted(path.parent.name for path in shelf.glob("*/subject.toml"))
+    raise SubjectError(
+        f"there is no subject {name!r}{_nearest(name, known)}; known are {', '.join(known)}, or give a folder"
+    )
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
+    return f"; did you mean {near[0]!r}?" if near else ""

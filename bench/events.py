@@ -1,0 +1,63 @@
+"""Small questions to a history: who started what, what ended it, who is still at it."""
+
+from collections.abc import Sequence
+
+from bench.history import Event
+
+ENDINGS = ("finished", "raised", "died")
+"""The events that end an execution."""
+
+
+def starts(events: Sequence[Event], job: str, worker: str | None = None) -> list[Event]:
+    """The `started` events of a job, on that worker if one is named."""
+    return [e for e in events if e["event"] == "started" and e["job"] == job and worker in (None, e["worker"])]
+
+
+def finish(events: Sequence[Event], job: str, worker: str | None = None) -> Event | None:
+    """The first `finished` event of a job, on that worker if one is named."""
+    return next(
+        (e for e in events if e["event"] == "finished" and e["job"] == job and worker in (None, e["worker"])), None
+    )
+
+
+def running(events: Sequence[Event], job: str, worker: str | None = None) -> Event | None:
+    """The `started` event of an execution of the job that has not ended, on that worker if one is named."""
+    ended = {event["execution"] for event in events if event["event"] in ENDINGS}
+    return next((event for event in starts(events, job, worker) if event["execution"] not in ended), None)
+
+
+def ending(events: Sequence[Event], start: Event) -> Event:
+    """The event that ended an execution; the last event of the history while it goes on."""
+    execution = start["execution"]
+    return next((e for e in events if e["event"] in ENDINGS and e["execution"] == execution), events[-1])
+
+
+def exit_of(events: Sequence[Event], pid: int) -> Event | None:
+    """The `exited` event of a process."""
+    return next((event for event in events if event["event"] == "exited" and event["pid"] == pid), None)
+
+
+def is_ready(events: Sequence[Event], pid: int) -> bool:
+    """Whether a worker process has said that it takes jobs."""
+    return any(event["event"] == "ready" and event["pid"] == pid for event in events)
+
+
+def is_ready_or_gone(events: Sequence[Event], pid: int) -> bool:
+    """Whether a worker process has said that it takes jobs, or has ended."""
+    return is_ready(events, pid) or exit_of(events, pid) is not None
+
+
+def renewals(events: Sequence[Event], worker: str, job: str | None = None) -> int:
+    """How many heartbeats of a worker were answered; with `job`, those that renewed it."""
+    mine = (e for e in events if e["event"] == "renewed" and e["worker"] == worker)
+    return sum(job is None or job in event["kept"] for event in mine)
+
+
+def outcome(events: Sequence[Event], job: str, worker: str) -> Event | None:
+    """Whether the queue took or refused a worker's finish of a job."""
+    return next((e for e in events if e["event"] == "outcome" and e["job"] == job and e["worker"] == worker), None)
+
+
+def count_of(events: Sequence[Event], kind: str) -> int:
+    """How many events of a kind there are."""
+    return sum(event["event"] == kind for event in events)

@@ -1,0 +1,63 @@
+"""A job as a script sees it. Times are in leases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bench.events import finish, outcome, renewals, starts
+from bench.orders import FINISH
+
+if TYPE_CHECKING:
+    from bench.script import Run
+    from bench.subject import Worker
+
+
+class Job:
+    """A job under test, by the bench's own name for it; `id` is the queue's."""
+
+    def __init__(self, run: Run, name: str, id: str) -> None:
+        self.run = run
+        self.name = name
+        self.id = id
+
+    @property
+    def row(self) -> dict[str, str | None]:
+        """What the queue says of it now."""
+        return self.run.inspect([self])[0]
+
+    def until_started(self, by: Worker) -> None:
+        """Wait until a worker has begun it. Raises Unmet."""
+        self.run.need(f"{self.name} started by {by.name}", lambda events: starts(events, self.name, by.name))
+
+    def until_finished(self, by: Worker) -> None:
+        """Wait until a worker's execution of it has ended as ordered. Raises Unmet."""
+        self.run.need(f"{self.name} finished by {by.name}", lambda events: finish(events, self.name, by.name))
+
+    def until_renewed(self, by: Worker) -> None:
+        """Wait until its owner has renewed its lease: it will not do so again for a third of a lease. Raises Unmet."""
+        before = renewals(self.run.history.events(), by.name, self.name)
+        what = f"{by.name} renewed {self.name}"
+        self.run.need(what, lambda events: renewals(events, by.name, self.name) > before)
+
+    def until_outcome(self, of: Worker) -> None:
+        """Wait until the queue has taken, or refused, a worker's finish of it. Raises Unmet."""
+        what = f"the outcome of {self.name} at {of.name}"
+        self.run.need(what, lambda events: outcome(events, self.name, of.name))
+
+    def finish(self, by: Worker | None = None) -> None:
+        """Order it to end now: every execution, those to come included, or only the one that runs on `by`."""
+        self.run.desk.tell(self.name, FINISH, worker=by.name if by else None)
+
+    def finished_within(self, within: float, bound: str) -> bool:
+        """Wait for its finish as long as the claim allows; `bound` says what that is made of."""
+        return self.run.all_finished_within([self], within, bound)
+
+    def restarted_within(self, within: float, bound: str) -> bool:
+        """Wait for its second start as long as the claim allows; `bound` says what that is made of."""
+        what = f"{self.name} started again"
+        return self.run.wait(what, lambda events: len(starts(events, self.name)) > 1, within, self.name, bound)
+
+    def at(self, leases: float) -> None:
+        """Wait until so long after its first start."""
+        first: float = starts(self.run.history.events(), self.name)[0]["t"]
+        self.run.let_pass((first - self.run.history.now()) / self.run.lease + leases)

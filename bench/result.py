@@ -1,0 +1,135 @@
+"""The result of a run: one versioned JSON object (reports/result.schema.json), from which every report is made."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from bench.history import Event
+from bench.scenario import Arm, Scenario
+from bench.twins import Difference
+from bench.verdict import Verdict, as_expected
+
+FORMAT = 1
+
+EXIT_CODES = {"proven": 0, "partial": 0, "unproven": 1, "inconclusive": 3, "error": 4}
+"""What the process exits with; 2 is wrong usage."""
+
+
+@dataclass(frozen=True)
+class ArmResult:
+    """One arm's outcome: `events` of its last try, `tries` how often it was run, `seconds` how long that try took."""
+
+    arm: Arm
+    verdict: Verdict
+    events: Sequence[Event]
+    lease: float
+    tries: int = 1
+    history: str = ""
+
+    @property
+    def expected(self) -> bool:
+        return as_expected(self.verdict, self.arm.expected, list(self.arm.twin.also) if self.arm.twin else [])
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.arm.id,
+            "code": self.arm.code,
+            "twin": self.arm.twin.name if self.arm.twin else None,
+            "fault": self.arm.fault,
+            "verdict": self.verdict.verdict,
+            "expected": self.arm.expected,
+            "as_expected": self.expected,
+            "anomalies": [
+                {"name": anomaly.name, "text": anomaly.text, "events": list(anomaly.events)}
+                for anomaly in self.verdict.anomalies
+            ],
+            "reason": self.verdict.reason,
+            "figures": [[event["name"], event["value"]] for event in self.events if event["event"] == "figure"],
+            "tries": self.tries,
+            "lease": self.lease,
+            "seconds": round(self.events[-1]["t"], 3) if self.events else 0.0,
+            "stall": max((event["seconds"] for event in self.events if event["event"] == "stalled"), default=0.0),
+            "history": self.history,
+        }
+
+
+@dataclass
+class ScenarioResult:
+    """A scenario's arms, and whether they prove it."""
+
+    scenario: Scenario
+    differences: Mapping[str, Difference]
+    arms: list[ArmResult] = field(default_factory=list)
+
+    @property
+    def status(self) -> tuple[str, str]:
+        """`proven`, `unproven`, `inconclusive`, `error`, or `partial` when only some arms were run; and why."""
+        for verdict in ("error", "inconclusive"):
+            for arm in self.arms:
+                if arm.verdict.verdict == verdict:
+                    return verdict, f"{arm.arm.id}: {arm.verdict.reason}"
+        for arm in self.arms:
+            if not arm.expected:
+                return "unproven", f"{arm.arm.id}: {_surprise(arm)}"
+        if len(self.arms) < len(self.scenario.arms):
+            return "partial", f"{len(self.arms)} of {len(self.scenario.arms)} arms were run"
+        return "proven", ""
+
+    def to_json(self) -> dict[str, Any]:
+        status, why = self.status
+        scenario = self.scenario
+        return {
+            "name": scenario.name,
+            "claim": scenario.claim,
+            "row": scenario.row,
+            "origin": scenario.origin,
+            "fault": scenario.fault,
+            "sham": scenario.sham,
+            "status": status,
+            "why": why,
+            "explanations": dict(scenario.explanations),
+            "twins": [
+                {
+                    "name": twin.name,
+                    "member": self.differences[twin.name].member,
+                    "summary": twin.summary,
+                    "anomaly": twin.anomaly,
+                    "also": sorted(twin.also),
+                    "diff": self.differences[twin.name].diff,
+                }
+                for twin in scenario.twins
+            ],
+            "arms": [arm.to_json() for arm in self.arms],
+        }
+
+
+def _surprise(arm: ArmResult) -> str:
+    shown = ", ".join(sorted(arm.verdict.names)) or arm.verdict.verdict
+    wanted = "pass" if arm.arm.expected == "pass" else f"show {arm.arm.expected}"
+    return f"it must {wanted}, and it came out as {shown}"
+
+
+def overall(scenarios: Sequence[ScenarioResult]) -> str:
+    """The worst status of all: a finding outranks the rest, since it is never explained away."""
+    statuses = {scenario.status[0] for scenario in scenarios}
+    return next(status for status in ("unproven", "error", "inconclusive", "partial", "proven") if status in statuses)
+
+
+def versions(postgres: Mapping[str, str]) -> dict[str, str]:
+    """What was run on what."""
+    return {
+        "leaseproof": version("leaseproof"),
+        "postgres": f"{postgres['version']} ({postgres['kind']})",
+        "python": platform.python_version(),
+        "psycopg": version("psycopg"),
+        "platform": platform.platform(terse=True),
+    }
+
+
+def write(result: Mapping[str, Any], path: Path) -> None:
+    """Write a result as JSON."""
+    path.write_text(json.dumps(result, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,216 @@
+"""Runs arms side by side on one server, tries the inconclusive ones again, and writes down what came out."""
+
+import itertools
+import os
+import resource
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from bench import postgres, result
+from bench.arms import run_arm
+from bench.children import Launcher
+from bench.history import Event, History, dump
+from bench.janitor import Janitor
+from bench.nursery import Nursery
+from bench.postgres import Server
+from bench.result import ArmResult, ScenarioResult
+from bench.rundir import RunDir, sweep
+from bench.scenario import Arm, Scenario
+from bench.stage import Stage
+from bench.stalls import StallMeter
+from bench.subject import Subject
+from bench.twins import Difference, difference
+from bench.verdict import judge
+from bench.witness import Witness
+
+TRIES = 3
+"""An inconclusive arm is tried again at most twice, each time with a lease twice as long."""
+
+
+CLEAN_WITHIN = 60.0
+"""Seconds that the janitor may take; it is done in well under one."""
+
+
+class Watcher(Protocol):
+    """Is told how a run goes on, from several threads."""
+
+    def arm_started(self, scenario: str, arm: str, history: Callable[[], list[Event]]) -> None: ...
+    def arm_ended(self, scenario: str, arm: str, verdict: str, as_expected: bool) -> None: ...
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is given. `lease` is in seconds, `jobs` is how many arms run at once; `cold` forks no warm workers."""
+
+    subject: Subject
+    out: Path
+    postgres: str = "auto"
+    lease: float = 1.0
+    article: bool = False
+    jobs: int = field(default_factory=lambda: 4 * (os.cpu_count() or 1))
+    seed: int = 0
+    cold: bool = False
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Everything that arms run on, up and running."""
+
+    settings: Settings
+    run_id: str
+    server: Server
+    witness: Witness
+    stalls: StallMeter
+    launch: Launcher
+    versions: Mapping[str, str]
+    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _live: set[History] = field(default_factory=set)
+    _stopped: threading.Event = field(default_factory=threading.Event)
+
+    def run(self, arm: Arm, watcher: Watcher) -> ArmResult:
+        """Run one arm, again where it is inconclusive. Raises Closed when the bench is stopped meanwhile."""
+        for attempt in range(1, TRIES + 1):
+            outcome = self._try(arm, attempt, watcher)
+            if outcome.verdict.verdict != "inconclusive" or attempt == TRIES:
+                break
+        watcher.arm_ended(arm.scenario.name, arm.id, outcome.verdict.verdict, outcome.expected)
+        return outcome
+
+    def _try(self, arm: Arm, attempt: int, watcher: Watcher) -> ArmResult:
+        name = arm.scenario.name
+        suffix = "" if attempt == 1 else f".try{attempt}"
+        lease = arm.scenario.lease(self.settings.article, self.settings.lease) * 2 ** (attempt - 1)
+        stage = Stage(
+            arm=arm,
+            launch=self.launch,
+            lease=lease,
+            article=self.settings.article,
+            seed=self.settings.seed,
+            dsn=self.server.create_database(f"arm_{next(self._numbers)}"),
+            witness=self.witness.address,
+            run_id=self.run_id,
+            logs=self.settings.out / name / f"{arm.id}{suffix}",
+        )
+        mine: list[History] = []
+
+        def begun(history: History) -> None:
+            mine.append(history)
+            self._live.add(history)
+            if self._stopped.is_set():
+                history.interrupt()
+            watcher.arm_started(name, arm.id, history.events)
+
+        try:
+            events = run_arm(stage, self.witness, self.stalls, self.versions, begun)
+        finally:
+            self._live.difference_update(mine)
+        file = f"{name}/{arm.id}{suffix}.jsonl"
+        (self.settings.out / file).write_text(dump(events), encoding="utf-8")
+        return ArmResult(arm, judge(events, arm.scenario.checks), events, lease, attempt, file)
+
+    def stop(self) -> None:
+        """Make every arm that is under way, and every later one, end at once."""
+        self._stopped.set()
+        for history in list(self._live):
+            history.interrupt()
+
+
+@contextmanager
+def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
+    """Set everything up, and leave nothing behind whatever happens. Raises PostgresError and OSError."""
+    sweep()
+    settings.out.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        run_dir = RunDir.create()
+        janitor = Janitor(run_dir.path)
+        stack.callback(janitor.close, CLEAN_WITHIN)
+        server = postgres.start(settings.postgres, run_dir.path)
+        stack.callback(server.stop)
+        if server.kind == "dsn":
+            janitor.tell_dsn(settings.postgres)
+        witness = stack.enter_context(Witness())
+        stalls = stack.enter_context(StallMeter())
+        launch: Launcher = settings.subject.launch
+        if settings.subject.warm and not settings.cold:
+            modules = {twin.subject.__module__ for scenario in scenarios for twin in scenario.twins}
+            mark = {"LEASEPROOF_RUN": run_dir.id}
+            launch = stack.enter_context(Nursery(settings.subject.warm, sorted(modules), mark)).spawn
+        yield Bench(settings, run_dir.id, server, witness, stalls, launch, result.versions(server.describe()))
+
+
+def differences(scenarios: Sequence[Scenario]) -> dict[str, dict[str, Difference]]:
+    """The one difference of each twin, by scenario and twin. Raises TwinError before anything is run."""
+    return {s.name: {twin.name: difference(twin) for twin in s.twins} for s in scenarios}
+
+
+class Pool:
+    """Arms under way, a few at a time: `submit` them all, then take each outcome where it is wanted."""
+
+    def __init__(self, running: Bench, watcher: Watcher) -> None:
+        self._bench = running
+        self._watcher = watcher
+        self._executor = ThreadPoolExecutor(running.settings.jobs, thread_name_prefix="arm")
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bench.stop()
+        self._executor.shutdown(cancel_futures=True)
+
+    def submit(self, arm: Arm) -> Future[ArmResult]:
+        return self._executor.submit(self._bench.run, arm, self._watcher)
+
+
+def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher, command: str) -> dict[str, Any]:
+    """Run the arms (by scenario), write result.json and the histories into `settings.out`, and return the result."""
+    chosen = [group[0].scenario for group in arms.values()]
+    found = differences(chosen)
+    started, since = datetime.now(UTC), time.monotonic()
+    with bench(settings, chosen) as running:
+        with Pool(running, watcher) as pool:
+            futures = [(arm, pool.submit(arm)) for group in _longest_first(arms) for arm in group]
+            outcomes = {(arm.scenario.name, arm.id): future.result() for arm, future in futures}
+        longest = running.stalls.longest()[0]
+        versions = dict(running.versions)
+    results = [ScenarioResult(s, found[s.name], [outcomes[s.name, arm.id] for arm in arms[s.name]]) for s in chosen]
+    verdict = result.overall(results)
+    describe: dict[str, Any] = next((outcome.events[0]["subject"] for outcome in outcomes.values()), {})
+    data = {
+        "format": result.FORMAT,
+        "leaseproof": versions.pop("leaseproof"),
+        "started": started.isoformat(timespec="seconds"),
+        "command": command,
+        "wall_seconds": round(time.monotonic() - since, 3),
+        "cpu_seconds": round(_cpu_seconds(), 3),
+        "lease": settings.lease,
+        "article": settings.article,
+        "seed": settings.seed,
+        "jobs": settings.jobs,
+        "subject": describe,
+        "environment": {**versions, "cpus": os.cpu_count()},
+        "longest_stall": round(longest, 6),
+        "verdict": verdict,
+        "exit_code": result.EXIT_CODES[verdict],
+        "scenarios": [scenario.to_json() for scenario in results],
+    }
+    result.write(data, settings.out / "result.json")
+    return data
+
+
+def _longest_first(arms: Mapping[str, Sequence[Arm]]) -> list[Sequence[Arm]]:
+    """Scenarios with many arms first: what comes last runs alone."""
+    return sorted(arms.values(), key=len, reverse=True)
+
+
+def _cpu_seconds() -> float:
+    """Of the bench and of all its children that have ended, the server included."""
+    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

@@ -1,0 +1,59 @@
+"""The stall meter: how long this machine kept the bench from running when it wanted to run.
+
+A thread sleeps for 5 ms again and again, and measures by how much it oversleeps. No verdict comes from an arm in which
+that ate into the arm's margin.
+"""
+
+import threading
+import time
+from typing import Self
+
+TICK = 0.005
+"""Seconds of one sleep."""
+
+WORTH_KEEPING = 0.002
+"""Seconds of overshoot below which a stall is not kept."""
+
+
+class StallMeter:
+    """Measures from `__enter__` to `__exit__`; all times are time.monotonic()."""
+
+    def __init__(self) -> None:
+        self._stalls: list[tuple[float, float]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._measure, name="stalls", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _measure(self) -> None:
+        before = time.monotonic()
+        while not self._stop.is_set():
+            time.sleep(TICK)
+            now = time.monotonic()
+            if now - before - TICK > WORTH_KEEPING:
+                self._stalls.append((now, now - before - TICK))
+            before = now
+
+    def longest(self, since: float = 0.0) -> tuple[float, float]:
+        """The longest stall that ended after `since`, in seconds, and the moment when it ended; (0, since) for none."""
+        # From the end: an arm asks for its own few seconds of what may be minutes.
+        worst, at = 0.0, since
+        for moment, stall in reversed(self._stalls):
+            if moment < since:
+                break
+            if stall > worst:
+                worst, at = stall, moment
+        return worst, at
+
+
+def measure(seconds: float) -> float:
+    """The longest stall in seconds, measured for `seconds`."""
+    with StallMeter() as meter:
+        threading.Event().wait(seconds)
+        return meter.longest()[0]

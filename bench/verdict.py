@@ -1,0 +1,75 @@
+"""From a history to a verdict: pure, so that a saved history can be judged again without a queue."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.checks import Anomaly, Check, progress, undisturbed
+from bench.history import Event, is_complete
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """pass, fail (with anomalies), inconclusive or error (with the reason: the adapter's fault, or the bench's)."""
+
+    verdict: str
+    anomalies: tuple[Anomaly, ...] = ()
+    reason: str = ""
+
+    @property
+    def names(self) -> set[str]:
+        return {anomaly.name for anomaly in self.anomalies}
+
+
+def judge(events: Sequence[Event], checks: Sequence[Check]) -> Verdict:
+    """The verdict on one arm. Anything that makes the arm mean nothing comes before anything that a check finds."""
+    trouble = next((event for event in events if event["event"] == "trouble"), None)
+    if trouble:
+        return Verdict("error", reason=f"{trouble['kind']}: {trouble['text']}")
+    if not is_complete(events):
+        at = f"at {events[-1]['t']:.2f} s, after {len(events)} events" if events else "before it began"
+        return Verdict("inconclusive", reason=f"the history is cut {at}: it has no end")
+    doubt = _without_receipt(events) or _broken_premise(events) or _stall(events)
+    if doubt:
+        return Verdict("inconclusive", reason=doubt)
+    stuck = tuple(progress(events))
+    if stuck:  # The script did not get to its end, so nothing that is missing from the history means anything.
+        return Verdict("fail", stuck)
+    sham = [] if events[0]["arm"]["fault"] else [undisturbed]
+    anomalies = tuple(anomaly for check in (*sham, *checks) for anomaly in check(events))
+    return Verdict("fail" if anomalies else "pass", anomalies)
+
+
+def as_expected(verdict: Verdict, expected: str, also: Sequence[str] = ()) -> bool:
+    """Whether an arm came out as it must: a pass, or a fail with the named anomaly and nothing that is not declared."""
+    if expected == "pass":
+        return verdict.verdict == "pass"
+    return verdict.verdict == "fail" and expected in verdict.names and verdict.names <= {expected, *also}
+
+
+def _without_receipt(events: Sequence[Event]) -> str:
+    steps = [event for event in events if event["event"] == "fault"]
+    stuck = any(event["event"] == "wait" and event["must"] and not event["came"] for event in events)
+    if not steps and not stuck:
+        return "the script came to no fault step"
+    receipts = {event["step"] for event in events if event["event"] == "receipt"}
+    for step in steps:
+        if step["injected"] and step["step"] not in receipts:
+            why = next((f": {event['why']}" for event in events if event["event"] == "no-receipt"), "")
+            return f"the fault {step['kind']} on {step['target']} left no receipt{why}"
+        if step["injected"] is False and events[0]["arm"]["fault"]:
+            return f"the fault {step['kind']} on {step['target']} was not injected"
+    return ""
+
+
+def _broken_premise(events: Sequence[Event]) -> str:
+    return next((event["text"] for event in events if event["event"] == "premise" and not event["true"]), "")
+
+
+def _stall(events: Sequence[Event]) -> str:
+    margin = events[0]["margin"]
+    worst = max((event["seconds"] for event in events if event["event"] == "stalled"), default=None)
+    if worst is None:
+        return "the bench did not measure its stalls"
+    if worst > margin:
+        return f"this machine stalled for {worst:.3f} s, and the arm has a margin of {margin:.3f} s"
+    return ""

@@ -1,0 +1,69 @@
+"""What did not come out as expected: each with its reason, its history and the command that repeats it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from reports.signs import STATUS, Signs, clean, fit, paragraph, sign_of
+
+MOST_ANOMALIES = 5
+
+
+def findings(
+    scenarios: Sequence[Mapping[str, Any]], width: int, sign: Signs, where: str = "", heads: bool = True
+) -> list[Text]:
+    """A paragraph for each arm that needs a word; nothing where all came out as expected."""
+    lines: list[Text] = []
+    for scenario in scenarios:
+        arms = [a for a in scenario.get("arms", []) if not a.get("as_expected") or a.get("verdict") in NEVER_FINE]
+        status = str(scenario.get("status", ""))
+        if status == "proven" and not arms:
+            continue
+        if not heads:
+            lines.append(Text())
+        elif arms or scenario.get("why"):
+            name = clean(scenario.get("name", ""), sign)
+            why = clean(scenario.get("why", ""), sign)
+            head = paragraph(f"{name}: {status}{', ' + why if why else ''}", width, indent=2, style="")
+            head[0].stylize(STATUS.get(status, "bold"), len(name) + 4, len(name) + 4 + len(status))
+            head[0].stylize("bold", 2, 2 + len(name))
+            lines += [Text(), *head]
+        for arm in arms:
+            lines += _arm(scenario, arm, width, sign, where)
+    return lines
+
+
+NEVER_FINE = ("inconclusive", "error")
+
+
+def _arm(scenario: Mapping[str, Any], arm: Mapping[str, Any], width: int, sign: Signs, where: str) -> list[Text]:
+    name, verdict = clean(arm.get("id", ""), sign), clean(arm.get("verdict", ""), sign)
+    mark, style = sign_of(verdict, bool(arm.get("as_expected")), sign)
+    expected = clean(arm.get("expected", ""), sign)
+    lines = paragraph(f"{name}: {verdict}, expected {expected}", width, indent=4, first=f"  {mark}")
+    lines[0].stylize(style, 2, 3)
+    if arm.get("reason"):
+        lines += paragraph(clean(arm["reason"], sign), width, indent=4, style="yellow")
+    anomalies = list(arm.get("anomalies", []))
+    for anomaly in anomalies[:MOST_ANOMALIES]:
+        events = ", ".join(str(n) for n in anomaly.get("events", []))
+        text = f"{clean(anomaly.get('name', ''), sign)}: {clean(anomaly.get('text', ''), sign)}"
+        lines += paragraph(text + (f" (events {events})" if events else ""), width, indent=4)
+    if len(anomalies) > MOST_ANOMALIES:
+        lines.append(Text(f"    {sign.cut} {len(anomalies) - MOST_ANOMALIES} more anomalies", "dim"))
+    if arm.get("history"):
+        path = f"{where.rstrip('/')}/{arm['history']}" if where else str(arm["history"])
+        lines += _labelled("history", clean(path, sign), width, sign)
+    again = f"leaseproof run {shlex.quote(str(scenario.get('name')))} --arms {shlex.quote(str(arm.get('id')))}"
+    return lines + _labelled("again", clean(again, sign), width, sign)
+
+
+def _labelled(label: str, text: str, width: int, sign: Signs) -> list[Text]:
+    """A path or a command: on one line if it can be, so that it can be copied."""
+    if len(text) + 13 <= width:
+        return [Text.assemble("    ", (f"{label:7}  ", "dim"), text, no_wrap=True)]
+    return [Text("    " + fit(label, width - 4, sign), "dim"), *paragraph(text, width, indent=6)]

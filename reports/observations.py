@@ -1,0 +1,169 @@
+"""The numbered observations: what was seen, and which explanations it leaves standing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from reports.chart import STYLES
+from reports.events import Event, at, names
+from reports.signs import Signs, clean, fit, number, pad, paragraph
+from reports.story import Note, Story
+
+MOST_ROWS = 8
+MOST_NOTES = 12
+
+
+def when(story: Story, t: float) -> str:
+    """A moment in leases and in seconds."""
+    return f"{story.units(t):.2f} L  {t - story.origin:.2f} s"
+
+
+def observations(story: Story, width: int, sign: Signs, explanations: Mapping[str, str]) -> list[Text]:
+    """Every observation under its number, and under each what it rules out."""
+    known = list(explanations)
+    for seen in story.observations:
+        known += [k for k in [*_predictions(seen), *names(seen.get("ruled_out"))] if k not in known]
+    out: set[str] = set()
+    lines: list[Text] = []
+    for seen in story.observations:
+        if lines:
+            lines.append(Text())
+        lines += _seen(story, seen, width, sign)
+        struck = [k for k in names(seen.get("ruled_out")) if k not in out]
+        out.update(struck)
+        standing = [k for k in known if k not in out]
+        if struck or _predictions(seen):
+            words = {k: clean(explanations.get(k, k), sign) for k in known}
+            lines += _left(words, struck, standing, _predictions(seen), width, sign)
+    return lines
+
+
+def _predictions(seen: Event) -> dict[str, str]:
+    told = seen.get("predictions")
+    return {str(k): v if isinstance(v, str) else str(v) for k, v in told.items()} if isinstance(told, Mapping) else {}
+
+
+def _seen(story: Story, seen: Event, width: int, sign: Signs) -> list[Text]:
+    stamp = when(story, at(seen))
+    mark = number(seen.get("n"), sign)
+    room = width - 5 - len(stamp) - 2
+    title = clean(seen.get("title", ""), sign)
+    if room >= 24:
+        heads = paragraph(title, room + 5, indent=5, first=f"  {mark}", style="bold")
+        head = heads[0] if heads else Text(f"  {mark}  ")
+        head.append(" " * (width - head.cell_len - len(stamp)))
+        head.append(stamp, "dim")
+        lines = [head, *heads[1:]]
+    else:
+        lines = [Text.assemble(f"  {mark}  ", (stamp, "dim")), *paragraph(title, width, indent=5, style="bold")]
+    lines[0].stylize(STYLES["number"], 2, 2 + len(mark))
+    rows = [_piped(row, sign) for row in seen.get("rows") or []]
+    if columns := _piped(seen.get("columns"), sign):
+        lines.append(Text("     " + fit(columns, width - 5, sign), "dim"))
+        rows = rows or ["(no rows)"]
+    lines += [Text("     " + fit(row, width - 5, sign), "cyan") for row in rows[:MOST_ROWS]]
+    if len(rows) > MOST_ROWS:
+        lines.append(Text(f"     {sign.cut} {len(rows) - MOST_ROWS} more rows", "dim"))
+    lines += paragraph(clean(seen.get("seen", ""), sign), width, indent=5)
+    lines += paragraph(clean(seen.get("note", ""), sign), width, indent=5, style="italic dim")
+    return lines
+
+
+def _piped(row: object, sign: Signs) -> str:
+    """A row as psql writes it unaligned, to be compared with the article's letter by letter."""
+    if not isinstance(row, list | tuple):
+        return clean(row, sign)
+    return "|".join(clean(value, sign) for value in row)
+
+
+def _left(
+    words: Mapping[str, str],
+    struck: Sequence[str],
+    standing: Sequence[str],
+    predictions: Mapping[str, str],
+    width: int,
+    sign: Signs,
+) -> list[Text]:
+    """The explanations that this observation struck out, then those that still stand."""
+    last = len(standing) == 1 and bool(struck)
+    shown = [(k, True) for k in struck] + [(k, False) for k in standing]
+    room = max((cell_len(words[k]) for k, _ in shown), default=0)
+    said = {k: _said(predictions.get(k), gone, last and not gone, sign) for k, gone in shown}
+    beside = 7 + room + 2 + max((cell_len(s) for s in said.values()), default=0) <= width
+    lines: list[Text] = []
+    for k, gone in shown:
+        mark, style = (sign.bad, "red") if gone else (sign.ok, "bold green") if last else (sign.stands, "")
+        text_style = "strike dim" if gone else "bold" if last else ""
+        if beside:
+            tail = " " * (room - cell_len(words[k]) + 2)
+            lines.append(
+                Text.assemble(
+                    "     ", (mark, style), " ", (words[k], text_style), (tail + said[k]).rstrip(), no_wrap=True
+                )
+            )
+            if said[k]:
+                lines[-1].stylize("red" if gone else "dim", 7 + len(words[k]))
+        else:
+            block = paragraph(words[k], width, indent=7, first=f"     {mark}", style=text_style)
+            block[0].stylize(style, 5, 6)
+            lines += block + paragraph(said[k], width, indent=9, style="red" if gone else "dim")
+    alike = {predictions.get(k) for k in standing}
+    if len(standing) > 1 and len(alike) == 1 and None not in alike:
+        these, each = ("the two", "both predict") if len(standing) == 2 else (f"these {len(standing)}", "each predicts")
+        text = f"this cannot tell {these} apart: {each} the same"
+        lines += paragraph(text, width, indent=7, style="italic dim")
+    return lines
+
+
+def _said(prediction: str | None, gone: bool, last: bool, sign: Signs) -> str:
+    predicted = f"predicts: {clean(prediction, sign)}" if prediction else ""
+    if gone:
+        return f"ruled out ({predicted})" if predicted else "ruled out"
+    return "the only one left" if last else predicted
+
+
+NOTE_SIGNS = {
+    "kill": ("kill", "bold red"),
+    "pause": ("paused", "yellow"),
+    "term": ("term", "bold yellow"),
+    "other": ("other", "bold yellow"),
+    "lifted": ("dot", "yellow"),
+    "sham": ("dot", "dim"),
+    "reclaim": ("reclaim", "bold magenta"),
+    "accepted": ("ok", "green"),
+    "refused": ("bad", "red"),
+    "raised": ("raised", "yellow"),
+    "lock": ("lock", "yellow"),
+    "odd": ("error", "bold red"),
+}
+
+
+def notes(story: Story, width: int, sign: Signs) -> list[Text]:
+    """What was done and how it came out, a line each, in the order of time."""
+    shown = story.notes
+    accepted = [n for n in shown if n.kind == "accepted"]
+    if len(accepted) > 6:  # a hundred finished jobs are one fact
+        summary = Note(accepted[-1].at, "accepted", f"{len(accepted)} finishes were accepted, this one last")
+        shown = sorted([n for n in shown if n.kind != "accepted"] + [summary], key=lambda n: n.at)
+    left_out = len(shown) - MOST_NOTES
+    stamps = {id(n): f"{story.units(n.at):6.2f} L" for n in shown}
+    evidence = {(f.at, f.what): "; ".join(clean(x, sign) for x in f.evidence) for f in story.faults if f.evidence}
+    lines: list[Text] = []
+    for note in shown[:MOST_NOTES]:
+        key, style = NOTE_SIGNS[note.kind]
+        text = clean(note.text, sign)
+        if receipt := evidence.get((note.at, note.text)):
+            text += f" (receipt: {receipt})"
+        first = f"  {stamps[id(note)]}  {getattr(sign, key)}"
+        block = paragraph(text, width, indent=len(first) + 1, first=first, style="dim" if note.kind == "sham" else "")
+        block[0].stylize("dim", 2, len(first) - 1)
+        block[0].stylize(style, len(first) - 1, len(first))
+        lines += block
+    if left_out > 0:
+        lines.append(Text(f"  {sign.cut} {left_out} more", "dim"))
+    if not story.complete and not story.live:
+        lines.append(Text(pad(f"  {sign.error} the history ends here: it was cut", width, sign).rstrip(), "bold red"))
+    return lines

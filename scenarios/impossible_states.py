@@ -1,0 +1,75 @@
+"""The schema itself refuses a queued job with a lease, and a running one without: by insert and by update alike.
+
+Neither breaks a type or a foreign key, so nothing else would. And either breaks the reclaim: it passes over a running
+job that has no term, and gives back a job that nobody had.
+"""
+
+from itertools import product
+from typing import Any, ClassVar, LiteralString
+
+from bench.checks import schema_refuses
+from bench.faults import Write
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from queue_core import Queue
+
+
+class NoLeaseCheck(Queue):
+    """Everything as in the sound queue, but the table has no constraint on the lease."""
+
+    LEASE_CHECK: ClassVar[LiteralString] = "SELECT 'no constraint'"
+
+
+impossible_states = Scenario(
+    name="impossible-states",
+    claim="The schema refuses a lease outside `running`, and `running` without a lease, on every path.",
+    row=12,
+    origin="A1",
+    fault="every illegal combination of state and lease is written, by insert and by update",
+    sham="only the legal ones are written",
+    twins=[Twin(NoLeaseCheck, "impossible-state")],
+    checks=[schema_refuses],
+)
+
+NONE, PAST, OWNER = "NULL", "now() - interval '1 hour'", "'nobody'"
+
+LEGAL = [
+    ("queued", NONE, NONE),
+    ("running", "now() + interval '1 hour'", OWNER),
+    ("done", NONE, NONE),
+    ("failed", NONE, NONE),
+]
+ILLEGAL = [
+    *(
+        (state, until, owner)
+        for state, until, owner in product(("queued", "done", "failed"), (NONE, PAST), (NONE, OWNER))
+        if (until, owner) != (NONE, NONE)
+    ),
+    ("running", NONE, NONE),
+    ("running", NONE, OWNER),
+    ("running", PAST, NONE),
+]
+
+
+def write(run: Run, rows: list[tuple[str, str, str]]) -> dict[str, Any]:
+    """Write each row by insert and by update: how many were tried, and which the database took."""
+    accepted = []
+    for state, until, owner in rows:
+        row = f"{state}, leased_until {until}, leased_by {owner}"
+        insert = f"INSERT INTO jobs (kind, state, leased_until, leased_by) VALUES ('x', '{state}', {until}, {owner})"
+        update = f"UPDATE jobs SET state = '{state}', leased_until = {until}, leased_by = {owner} WHERE kind = 'victim'"
+        for path, statement in (("insert", insert), ("update", update)):
+            if run.execute(statement) == "00000":
+                accepted.append(f"{row}, by {path}")
+    return {"tried": 2 * len(rows), "accepted": accepted}
+
+
+@impossible_states.script
+def _(run: Run) -> None:
+    run.execute("INSERT INTO jobs (kind) VALUES ('victim')")
+    legal = write(run, LEGAL)
+    run.premise(len(legal["accepted"]) == legal["tried"], "the database refused a legal row")
+    run.reclaim()
+
+    run.fault(Write("table jobs", lambda: write(run, ILLEGAL), attempts=2 * len(ILLEGAL)))
+    run.observe("a reclaim among what was written", seen=run.reclaim())

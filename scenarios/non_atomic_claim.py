@@ -1,0 +1,35 @@
+"""What a claim in two steps does to the world: a handler without a guard of its own makes its effect twice.
+
+The same race as in claim-race, seen from outside: not who was handed the job, but how often its effect was made.
+"""
+
+from bench.checks import effect_once, nothing_lost, recovered
+from bench.faults import Crowd
+from bench.orders import FINISH, effect
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from scenarios.claim_race import SelectThenUpdate
+
+non_atomic_claim = Scenario(
+    name="non-atomic-claim",
+    claim="With an atomic claim a handler that has no guard of its own makes its effect once.",
+    row=5,
+    origin="A1",
+    fault="eight claimers at once",
+    sham="one claimer",
+    twins=[Twin(SelectThenUpdate, "effect-twice")],
+    checks=[effect_once, recovered, nothing_lost],
+)
+
+
+@non_atomic_claim.script
+def _(run: Run) -> None:
+    job = run.enqueue(orders=[effect("mail to customer 1842"), FINISH])
+    with run.holding(job) as barrier:
+        first = run.worker("claimer-1")
+        crowd = Crowd(run, "claimer", 7, first=2)
+        run.fault(crowd)
+        run.until_gathered(barrier, [first, *crowd.workers], within=0.5)
+    job.finished_within(5, bound="a claimer is idle")
+    run.offer(job, to=first)
+    run.observe("the end", job)

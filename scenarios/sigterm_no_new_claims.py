@@ -1,0 +1,56 @@
+"""After SIGTERM a worker begins no job, not even one that it has claimed ahead; those are free for others at once."""
+
+from bench.checks import clean_exit, no_start_after_sigterm, nothing_lost, recovered, unstarted_freed
+from bench.faults import Terminate
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from queue_core import Job, Worker
+
+
+class ClaimsGoOn(Worker):
+    """Everything as in the sound worker, but it goes on to claim and to begin jobs after it was told to stop."""
+
+    def may_start(self) -> bool:
+        return True
+
+
+class KeepsUnstarted(Worker):
+    """Everything as in the sound worker, but what it has claimed ahead it does not give back when told to stop."""
+
+    def release_unstarted(self, jobs: list[Job]) -> None:
+        return None
+
+
+sigterm_no_new_claims = Scenario(
+    name="sigterm-no-new-claims",
+    claim="After SIGTERM no job is begun, one claimed ahead included, and what was claimed ahead is free at once.",
+    row=6,
+    origin="A1 A2 P",
+    fault="SIGTERM to a worker that runs one job and has claimed two ahead",
+    sham="no signal",
+    twins=[Twin(ClaimsGoOn, "claimed-after-sigterm"), Twin(KeepsUnstarted, "not-freed")],
+    checks=[no_start_after_sigterm, unstarted_freed, clean_exit, recovered, nothing_lost],
+)
+
+
+@sigterm_no_new_claims.script
+def _(run: Run) -> None:
+    job = run.enqueue("job")
+    ahead = [run.enqueue("ahead-1"), run.enqueue("ahead-2")]
+    for each in ahead:
+        each.finish()
+    told = run.worker("told", prefetch=2)
+    job.until_started(by=told)
+    run.observe("one runs, two are claimed ahead", job, *ahead)
+
+    run.fault(Terminate(told, during=job))
+    run.until_state(ahead, "queued", within=0.5)
+    run.observe("the worker was told to stop, and is at its job", job, *ahead)
+
+    job.finish()
+    job.until_finished(by=told)
+    run.exited_within(told, 1)
+    run.observe("its job has ended", job, *ahead)
+    run.worker("next", reclaim_every=0.5)
+    run.all_finished_within(ahead, 2, bound="lease + reclaim interval, for what was not given back")
+    run.observe("the end", job, *ahead, columns=("id", "state", "attempt"))

@@ -1,0 +1,7 @@
+"""`python -m subjects.queue_core control|worker`; the bench starts it, see docs/protocol.md."""
+
+import sys
+
+from subjects.queue_core.adapter import main
+
+sys.exit(main(sys.argv[1:]))
