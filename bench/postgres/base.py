@@ -1,0 +1,52 @@
+"""What every way to a PostgreSQL shares: the error, the server's face, and the hiding of passwords."""
+
+import re
+from abc import ABC, abstractmethod
+
+OLDEST = 14
+
+
+class PostgresError(Exception):
+    """No server, or not a fit one. The message names the thing and the cure, and never holds a password."""
+
+
+class Server(ABC):
+    """A running server for one run."""
+
+    kind: str
+    """embedded, system, docker or dsn"""
+    version: str
+    """as in 18.6"""
+
+    @abstractmethod
+    def create_database(self, name: str) -> str:
+        """Makes an empty UTF-8 database, sorted by byte, and returns its DSN as a URL. Any thread may call it.
+
+        Raises PostgresError where the server refuses or the name is too long.
+        """
+
+    @abstractmethod
+    def describe(self) -> dict[str, str]:
+        """Kind, version and the settings that a result depends on; no password."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Ends the server, or drops what the run made in the user's. Calling it twice does no harm."""
+
+
+def check_version(number: int) -> None:
+    """Raises PostgresError where a server_version_num (as in 130011) is older than the bench can use."""
+    if number < OLDEST * 10000:
+        raise PostgresError(
+            f"the server is PostgreSQL {number // 10000}.{number % 10000}; "
+            f"PostgreSQL {OLDEST} or newer is needed: upgrade it, or leave the DSN out to use the embedded server"
+        )
+
+
+_IN_URL = re.compile(r"(://[^:/?#@\s]*):\S*@")
+_AS_KEY = re.compile(r"(?i)(\w*password\s*=\s*)(?:'(?:\\.|[^'\\])*'|(?:\\.|\S)+)")
+
+
+def redact(text: str) -> str:
+    """The text with the password of every DSN in it hidden. Where it can't tell the end, it hides too much."""
+    return _AS_KEY.sub(r"\1***", _IN_URL.sub(r"\1:***@", text))

@@ -1,0 +1,78 @@
+"""The folder that holds all that a run leaves on disk, and the removal of what dead runs left."""
+
+import fcntl
+import json
+import os
+import secrets
+import stat
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from bench.janitor import clean
+
+_GRACE = 60
+"""seconds after which a folder without an owner is no longer one that is just being made"""
+
+
+class RunDirError(Exception):
+    """The parent of all runs' folders is not safe to use. The message tells the cure."""
+
+
+class RunDir:
+    """One run's folder: `path`, and `id`, which names the run everywhere.
+
+    The process that makes it holds a lock on `owner.json` until it ends, however it ends. The lock tells the living
+    from the dead: pids come again, and clocks jump. What the file says (pid, time of start) is for people.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.id = path.name
+
+    @classmethod
+    def create(cls) -> "RunDir":
+        """Makes a folder of mode 0700 below the user's own; raises RunDirError where that is not safe."""
+        path = _parent() / secrets.token_hex(4)
+        path.mkdir(mode=0o700)
+        lock = os.open(path / "owner.json", os.O_WRONLY | os.O_CREAT, 0o600)  # never closed: held as long as we live
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.write(lock, json.dumps({"pid": os.getpid(), "started": psutil.Process().create_time()}).encode())
+        return cls(path)
+
+
+def sweep() -> list[str]:
+    """Removes what the runs of dead owners left: processes, servers, containers, folders. Returns their ids."""
+    dead = [path for path in _parent().iterdir() if _is_dead(path)]
+    for path in dead:
+        clean(path)
+    return [path.name for path in dead]
+
+
+def _is_dead(path: Path) -> bool:
+    try:
+        with (path / "owner.json").open() as owner:
+            fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if owner.read():
+                return True
+    except BlockingIOError:
+        return False
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    try:
+        return time.time() - path.stat().st_mtime > _GRACE
+    except FileNotFoundError:
+        return False  # another sweep was faster
+
+
+def _parent() -> Path:
+    path = Path(tempfile.gettempdir()) / f"leaseproof-{os.geteuid()}"
+    with suppress(FileExistsError):
+        path.mkdir(mode=0o700)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        raise RunDirError(f"{path} must be a folder of yours, of mode 0700, and no link: remove it, or set TMPDIR")
+    return path
