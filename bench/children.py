@@ -51,9 +51,21 @@ def alive_tree(pid: int) -> list[psutil.Process]:
         parent = psutil.Process(pid)
         if parent.status() == psutil.STATUS_ZOMBIE:
             return []
-        return [parent, *parent.children(recursive=True)]
+        return [parent, *_descendants(parent)]
     except psutil.NoSuchProcess:
         return []
+
+
+def _descendants(parent: psutil.Process) -> list[psutil.Process]:
+    """All below a process. Where the kernel lists a process's children, it is asked: psutil reads all of /proc."""
+    try:
+        lists = [file.read_text() for file in Path(f"/proc/{parent.pid}/task").glob("*/children")]
+    except OSError:
+        lists = []
+    if not lists:
+        return parent.children(recursive=True)
+    children = [psutil.Process(int(pid)) for text in lists for pid in text.split() if psutil.pid_exists(int(pid))]
+    return [process for child in children for process in (child, *_descendants(child))]
 
 
 def kill_tree(pid: int) -> None:
