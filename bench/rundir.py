@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import secrets
+import shutil
 import stat
 import tempfile
 import time
@@ -14,6 +15,8 @@ import psutil
 
 from bench.janitor import clean
 
+ROOM = 2 << 30
+"""bytes that must be free where a run lives; a matrix takes well under one GiB"""
 _GRACE = 60
 """seconds after which a folder without an owner is no longer one that is just being made"""
 
@@ -36,7 +39,9 @@ class RunDir:
     @classmethod
     def create(cls) -> "RunDir":
         """Makes a folder of mode 0700 below the user's own; raises RunDirError where that is not safe."""
-        path = _parent() / secrets.token_hex(4)
+        places = _places()
+        roomy = [place for place in places if shutil.disk_usage(place).free >= ROOM]
+        path = _parent((roomy or places[-1:])[0]) / secrets.token_hex(4)
         path.mkdir(mode=0o700)
         lock = os.open(path / "owner.json", os.O_WRONLY | os.O_CREAT, 0o600)  # never closed: held as long as we live
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -46,7 +51,7 @@ class RunDir:
 
 def sweep() -> list[str]:
     """Removes what the runs of dead owners left: processes, servers, containers, folders. Returns their ids."""
-    dead = [path for path in _parent().iterdir() if _is_dead(path)]
+    dead = [path for place in _places() for path in _parent(place).iterdir() if _is_dead(path)]
     for path in dead:
         clean(path)
     return [path.name for path in dead]
@@ -68,8 +73,17 @@ def _is_dead(path: Path) -> bool:
         return False  # another sweep was faster
 
 
-def _parent() -> Path:
-    path = Path(tempfile.gettempdir()) / f"leaseproof-{os.geteuid()}"
+def _places() -> list[Path]:
+    """Where runs may live: in memory where there is enough of it, since forty databases are thousands of files."""
+    places = [Path(tempfile.gettempdir())]
+    memory = Path("/dev/shm")
+    if "TMPDIR" not in os.environ and memory.is_dir() and os.access(memory, os.W_OK):
+        places.insert(0, memory)
+    return places
+
+
+def _parent(place: Path) -> Path:
+    path = place / f"leaseproof-{os.geteuid()}"
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
     found = path.lstat()
