@@ -1,0 +1,59 @@
+# leaseproof: `make` alone lists what there is. ARGS goes to the command, as in: make matrix ARGS=--article
+
+PYTHON ?= python3
+BIN := .venv/bin
+SCENARIOS := $(patsubst scenarios/%.py,%,$(filter-out %/__init__.py,$(wildcard scenarios/*.py)))
+
+.DEFAULT_GOAL := help
+.PHONY: help matrix list test lint format doctor clean
+
+help: ## this list
+	@echo "leaseproof, a proof bench for job queues"
+	@echo
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  make scenario-NAME    one scenario with its timelines; NAME is one of"
+	@for name in $(subst _,-,$(SCENARIOS)); do echo "                          $$name"; done
+
+matrix: $(BIN)/.run ## run all scenarios in all arms, and show the matrix
+	@$(BIN)/leaseproof matrix $(ARGS)
+
+scenario-%: $(BIN)/.run
+	@$(BIN)/leaseproof run $* $(ARGS)
+
+list: $(BIN)/.run ## the scenarios, what each claims, and its twins
+	@$(BIN)/leaseproof list $(ARGS)
+
+test: $(BIN)/.dev ## test the queue and the bench themselves
+	@$(BIN)/pytest $(ARGS)
+
+lint: $(BIN)/.dev ## check style and types, as CI does
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/mypy conftest.py
+
+format: $(BIN)/.dev ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+doctor: $(BIN)/.run ## what this machine has, what is missing, and how to get it
+	@$(BIN)/leaseproof doctor $(ARGS)
+
+clean: ## remove the environment, the caches and the results of all runs
+	rm -rf .venv leaseproof-runs .pytest_cache .mypy_cache .ruff_cache *.egg-info
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# pip fills the environment from outside, so that Debian's Python, which has no ensurepip, will do.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "leaseproof needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12" >&2; exit 2; }
+	@echo "making the environment in .venv (once)"
+	@$(PYTHON) -m venv --without-pip .venv
+
+$(BIN)/.run: pyproject.toml | $(BIN)/python
+	@$(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --editable .
+	@touch $@
+
+$(BIN)/.dev: pyproject.toml | $(BIN)/python
+	@$(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --editable '.[dev]'
+	@touch $@ $(BIN)/.run
