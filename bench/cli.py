@@ -140,6 +140,7 @@ def _running(command: argparse.ArgumentParser) -> None:
         "--subject", default="queue_core", help="a folder in subjects/, or a path (default: queue_core)"
     )
     command.add_argument("--out", type=Path, metavar="DIR", help="for the results (default: leaseproof-runs/<time>)")
+    command.add_argument("--cold", action="store_true", help="start each worker afresh instead of forking a warm one")
     command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
     _outputs(command)
 
@@ -227,6 +228,7 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
         postgres=options.postgres,
         lease=options.lease,
         article=options.article,
+        cold=options.cold,
         seed=random.SystemRandom().randrange(2**31) if options.seed is None else options.seed,
         **jobs,
     )

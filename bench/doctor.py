@@ -26,7 +26,7 @@ def report(out: TextIO, as_json: bool) -> int:
     lines = [
         ("Python 3.11 or newer", python, platform.python_version()),
         ("Linux (macOS should work, and is untested)", sys.platform == "linux", platform.platform(terse=True)),
-        *((f"PostgreSQL: {way}", usable, detail) for way, usable, detail in ways),
+        *((f"PostgreSQL, {way} (any one will do)", usable, detail) for way, usable, detail in ways),
         ("a machine that keeps time", stall < 0.1, f"longest stall {stall * 1000:.0f} ms in half a second"),
     ]
     ready = python and any(usable for _, usable, _ in ways)

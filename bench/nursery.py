@@ -158,8 +158,8 @@ def _become(
         connection.close()
         for file in mine:
             os.close(file)
-        for number, file in enumerate(files):
-            os.dup2(file, number)
+        for place, file in enumerate(files):
+            os.dup2(file, place)
             os.close(file)
         os.environ.clear()
         os.environ.update(request["env"])

@@ -26,7 +26,7 @@ from bench.scenario import Arm, Scenario
 from bench.stage import Stage
 from bench.stalls import StallMeter
 from bench.subject import Subject
-from bench.twins import Difference, difference
+from bench.twins import Difference, TwinError, difference
 from bench.verdict import judge
 from bench.witness import Witness
 
@@ -147,7 +147,13 @@ def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
 
 def differences(scenarios: Sequence[Scenario]) -> dict[str, dict[str, Difference]]:
     """The one difference of each twin, by scenario and twin. Raises TwinError before anything is run."""
-    return {s.name: {twin.name: difference(twin) for twin in s.twins} for s in scenarios}
+    found: dict[str, dict[str, Difference]] = {}
+    for scenario in scenarios:
+        try:
+            found[scenario.name] = {twin.name: difference(twin) for twin in scenario.twins}
+        except TwinError as error:
+            raise TwinError(f"{scenario.name}: {error}") from error
+    return found
 
 
 class Pool:

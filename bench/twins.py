@@ -73,6 +73,8 @@ def _essence(member: Any) -> Any:
         return tuple(_essence(part) for part in (member.fget, member.fset, member.fdel))
     if isinstance(member, (staticmethod, classmethod)):
         return _essence(member.__func__)
+    if isinstance(member, str):
+        return member.split()
     code = getattr(member, "__code__", None)
     if code is None:
         return member

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import psycopg
 
@@ -65,6 +65,9 @@ class Worker:
     Raises:
         ValueError: a setting makes no sense.
     """
+
+    drained_status: ClassVar[int] = DRAINED
+    """What `run` returns after a drain."""
 
     def __init__(
         self,
@@ -200,6 +203,10 @@ class Worker:
         """Seconds until a failed job may be tried again; None if it should not be."""
         return None if isinstance(error, Permanent) else self.backoff.delay(job.attempt)
 
+    def drained(self) -> bool:
+        """Whether a worker that was told to stop may go: it holds nothing any more."""
+        return not self._tasks
+
     def release_unstarted(self, jobs: list[Job]) -> None:
         """Give back, while draining, the jobs that were claimed but will not be started."""
         self._main.open().release(self.name, jobs)
@@ -226,7 +233,7 @@ class Worker:
                 return self._force()
             try:
                 if self._step():
-                    return DRAINED
+                    return self.drained_status
             except psycopg.OperationalError as error:
                 if error is self._crash:
                     raise
@@ -245,7 +252,7 @@ class Worker:
         if not self.may_start():
             self._give_back()
         claimed = self._claim()
-        if self._stopping.is_set() and not claimed and not self._tasks:
+        if self._stopping.is_set() and not claimed and self.drained():
             return True
         if self.reclaim_due():
             ids = self._main.open().reclaim()

@@ -42,11 +42,12 @@ def _(run: Run) -> None:
 
     job.at(2)
     back = run.reclaim()
-    run.observe("a rival reclaims at 2 L", job, columns=("id", "state", "leased_by", "attempt"), seen=back)
+    run.observe(
+        "what a rival's reclaim gives back at 2 L", job, columns=("id", "state", "leased_by", "attempt"), seen=back
+    )
     run.offer(job, to=rival)
 
     job.at(3)
     job.finish()
-    job.until_finished(by=owner)
     job.finished_within(1, bound="it was told to end")
     run.observe("the end", job, columns=("id", "state", "attempt"))

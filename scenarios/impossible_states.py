@@ -72,4 +72,4 @@ def _(run: Run) -> None:
     run.reclaim()
 
     run.fault(Write("table jobs", lambda: write(run, ILLEGAL), attempts=2 * len(ILLEGAL)))
-    run.observe("a reclaim among what was written", seen=run.reclaim())
+    run.observe("what a reclaim gives back among what was written", seen=run.reclaim())

@@ -48,7 +48,7 @@ def _(run: Run) -> None:
     with run.fault(Pause(paused, during=job)):
         run.until_lease_over(job, within=1.5)
         back = run.reclaim()
-        run.observe("a rival reclaims", job, seen=back)
+        run.observe("what a rival's reclaim gives back", job, seen=back)
         run.offer(job, to=owner)
 
     job.finish(by=paused)

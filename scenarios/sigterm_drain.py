@@ -5,6 +5,7 @@ Whether the lease has run out is read from the row, not inferred from what the r
 """
 
 from collections.abc import Collection
+from typing import ClassVar
 
 from bench.checks import clean_exit, no_overlap, nothing_lost, recovered, served_to_the_end
 from bench.faults import Terminate
@@ -20,6 +21,19 @@ class NoRenewalOnceTold(Worker):
         return held if self.draining else super().renew(held)
 
 
+class LeavesAtOnce(Worker):
+    """Everything as in the sound worker, but when told to stop it does not wait for the job that it runs."""
+
+    def drained(self) -> bool:
+        return True
+
+
+class ExitsAsFailed(Worker):
+    """Everything as in the sound worker, but it ends a drain with 1, which a supervisor takes for a crash."""
+
+    drained_status: ClassVar[int] = 1
+
+
 sigterm_drain = Scenario(
     name="sigterm-drain",
     claim="SIGTERM takes a worker off new jobs and leaves the current one served, to its one end and a clean exit.",
@@ -27,7 +41,11 @@ sigterm_drain = Scenario(
     origin="A1 A2 P",
     fault="SIGTERM in the middle of a job that lasts for 3 leases",
     sham="no signal",
-    twins=[Twin(NoRenewalOnceTold, "double-execution")],
+    twins=[
+        Twin(NoRenewalOnceTold, "double-execution"),
+        Twin(LeavesAtOnce, "abandoned"),
+        Twin(ExitsAsFailed, "unclean-exit"),
+    ],
     checks=[no_overlap, served_to_the_end, clean_exit, recovered, nothing_lost],
     knobs={"job": 3.0},
     article={"lease": 3.0, "job": 2.0},
@@ -45,14 +63,13 @@ def _(run: Run) -> None:
     run.fault(Terminate(deploy, during=job))
 
     run.let_pass(4 / 3)
-    run.observe("is its lease over?", job, columns=("id", "state", "leased_by", "lease_expired", "attempt"))
+    run.observe("has the lease run out?", job, columns=("id", "state", "leased_by", "lease_expired", "attempt"))
     back = run.reclaim()
-    run.observe("a rival reclaims", job, columns=("id", "state", "leased_by", "attempt"), seen=back)
+    run.observe("what a rival's reclaim gives back", job, columns=("id", "state", "leased_by", "attempt"), seen=back)
     run.offer(job, to=rescuer)
 
     job.at(run.knob("job"))
     job.finish()
-    job.until_finished(by=deploy)
     job.finished_within(1, bound="it was told to end")
     run.exited_within(deploy, 1)
     run.observe("the end", job, columns=("id", "state", "attempt"))

@@ -84,7 +84,7 @@ def _(run: Run) -> None:
     run.fault(Kill(dying, during=job))
     got = run.offer(job, to=other)
     run.observe(
-        "dead owner, live lease: another worker looks",
+        "dead owner, live lease: what another worker gets",
         job,
         seen=got,
         predicts={"lock": "1 job", "lease": "0 jobs", "state": "0 jobs"},
@@ -93,12 +93,12 @@ def _(run: Run) -> None:
     run.dismiss(other)
 
     run.until_lease_over(job, within=2)
-    run.observe("the lease has run out, and no reclaim has run yet", job)
+    run.observe("the lease has run out, and no reclaim has run", job)
 
     other = run.worker("other-2")
     got = run.offer(job, to=other)
     run.observe(
-        "dead owner, expired lease, no lock on the row: yet another worker looks",
+        "dead owner, expired lease, no lock: what yet another worker gets",
         job,
         columns=("id", "state", "leased_by", "lease_alive", "locked"),
         seen=got,
@@ -107,7 +107,7 @@ def _(run: Run) -> None:
     run.dismiss(other)
 
     back = run.reclaim()
-    run.observe("the reclaim has run", job, seen=back)
+    run.observe("what the reclaim gives back", job, columns=("id", "state", "leased_by", "attempt"), seen=back)
     run.worker("other-3")
     job.finish()
     job.finished_within(2, bound="it is free at once, and an idle worker polls every 0.1 L")
