@@ -75,6 +75,7 @@ def clean(run_dir: Path, dsns: Sequence[str] = ()) -> None:
     servers = [*run_dir.glob("*/data"), *(folder / "data" for folder in folders[1:])]
     # An ExitStack runs every step whatever the others raise; it runs the last one first.
     with ExitStack() as steps:
+        steps.callback(_remove_if_empty, run_dir.parent)
         for folder in folders:
             steps.callback(_remove, folder)
         for dsn in dsns:
@@ -119,6 +120,11 @@ def _drop_databases(dsn: str, run_id: str) -> None:
     from bench.postgres import sql
 
     sql.drop_databases(dsn, sql.prefix(run_id))
+
+
+def _remove_if_empty(folder: Path) -> None:
+    with suppress(OSError):  # other runs are there, or were just as fast
+        folder.rmdir()
 
 
 def _remove(folder: Path) -> None:

@@ -41,8 +41,7 @@ class RunDir:
         """Makes a folder of mode 0700 below the user's own; raises RunDirError where that is not safe."""
         places = _places()
         roomy = [place for place in places if shutil.disk_usage(place).free >= ROOM]
-        path = _parent((roomy or places[-1:])[0]) / secrets.token_hex(4)
-        path.mkdir(mode=0o700)
+        path = _make((roomy or places[-1:])[0])
         lock = os.open(path / "owner.json", os.O_WRONLY | os.O_CREAT, 0o600)  # never closed: held as long as we live
         fcntl.flock(lock, fcntl.LOCK_EX)
         os.write(lock, json.dumps({"pid": os.getpid(), "started": psutil.Process().create_time()}).encode())
@@ -51,7 +50,10 @@ class RunDir:
 
 def sweep() -> list[str]:
     """Removes what the runs of dead owners left: processes, servers, containers, folders. Returns their ids."""
-    dead = [path for place in _places() for path in _parent(place).iterdir() if _is_dead(path)]
+    dead: list[Path] = []
+    for place in _places():
+        with suppress(FileNotFoundError):  # no run is there, or the last one has just ended
+            dead += [path for path in _checked(_parent(place)).iterdir() if _is_dead(path)]
     for path in dead:
         clean(path)
     return [path.name for path in dead]
@@ -82,11 +84,23 @@ def _places() -> list[Path]:
     return places
 
 
+def _make(place: Path) -> Path:
+    """A new folder for one run. The last run to end removes the parent, perhaps just now."""
+    parent, name = _parent(place), secrets.token_hex(4)
+    while True:
+        with suppress(FileExistsError):
+            parent.mkdir(mode=0o700)
+        with suppress(FileNotFoundError):
+            (_checked(parent) / name).mkdir(mode=0o700)
+            return parent / name
+
+
 def _parent(place: Path) -> Path:
-    path = place / f"leaseproof-{os.geteuid()}"
-    with suppress(FileExistsError):
-        path.mkdir(mode=0o700)
-    found = path.lstat()
+    return place / f"leaseproof-{os.geteuid()}"
+
+
+def _checked(parent: Path) -> Path:
+    found = parent.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
-        raise RunDirError(f"{path} must be a folder of yours, of mode 0700, and no link: remove it, or set TMPDIR")
-    return path
+        raise RunDirError(f"{parent} must be a folder of yours, of mode 0700, and no link: remove it, or set TMPDIR")
+    return parent
