@@ -48,8 +48,11 @@ def run_arm(
         history.add("header", **_header(stage, describe, versions))
         begun(history)
         desk = witness.desk(history)
+        missing = [] if trouble else _missing(stage, describe)
+        if missing:
+            history.add("unsupported", reason=f"its describe does not offer {', '.join(missing)}")
         try:
-            if control and not trouble:
+            if control and not trouble and not missing:
                 run = Run(stage, history, desk, control, describe)
                 trouble = _perform(run, stage)
         finally:
@@ -86,6 +89,12 @@ def _perform(run: Run, stage: Stage) -> tuple[str, str] | None:
         return ("bench", f"a process was gone before the fault reached it: {error}")
     except Exception:  # noqa: BLE001 - whatever a script raises is the bench's fault, and must be told as that
         return ("bench", traceback.format_exc(limit=-6).rstrip())
+
+
+def _missing(stage: Stage, describe: Mapping[str, Any]) -> list[str]:
+    """What the scenario needs of a subject, and this one does not offer."""
+    offered = {*describe, *describe.get("tells", [])}
+    return [need for need in stage.arm.scenario.needs if need not in offered]
 
 
 def _header(stage: Stage, describe: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:

@@ -47,10 +47,15 @@ def is_ready_or_gone(events: Sequence[Event], pid: int) -> bool:
     return is_ready(events, pid) or exit_of(events, pid) is not None
 
 
-def renewals(events: Sequence[Event], worker: str, job: str | None = None) -> int:
-    """How many heartbeats of a worker were answered; with `job`, those that renewed it."""
-    mine = (e for e in events if e["event"] == "renewed" and e["worker"] == worker)
-    return sum(job is None or job in event["kept"] for event in mine)
+def renewals(events: Sequence[Event], worker: str, job: str) -> int:
+    """How many heartbeats of a worker renewed a job."""
+    return sum(e["event"] == "renewed" and e["worker"] == worker and job in e["kept"] for e in events)
+
+
+def beat_since(events: Sequence[Event], job: str, worker: str) -> bool:
+    """Whether a heartbeat of a worker was answered since the last start of a job, whoever started it."""
+    last = max((i for i, e in enumerate(events) if e["event"] == "started" and e["job"] == job), default=0)
+    return any(e["event"] == "renewed" and e["worker"] == worker for e in events[last:])
 
 
 def outcome(events: Sequence[Event], job: str, worker: str) -> Event | None:

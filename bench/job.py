@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.events import finish, outcome, renewals, starts
+from bench.events import beat_since, finish, outcome, renewals, starts
 from bench.orders import FINISH
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ class Job:
         before = renewals(self.run.history.events(), by.name, self.name)
         what = f"{by.name} renewed {self.name}"
         self.run.need(what, lambda events: renewals(events, by.name, self.name) > before)
+
+    def until_heartbeat(self, of: Worker) -> None:
+        """Wait until a heartbeat of a worker was answered since the job's last start, for or against. Raises Unmet."""
+        what = f"a heartbeat of {of.name} since the last start of {self.name}"
+        self.run.need(what, lambda events: beat_since(events, self.name, of.name))
 
     def until_outcome(self, of: Worker) -> None:
         """Wait until the queue has taken, or refused, a worker's finish of it. Raises Unmet."""

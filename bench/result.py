@@ -73,6 +73,8 @@ class ScenarioResult:
                 if arm.verdict.verdict == verdict:
                     return verdict, f"{arm.arm.id}: {arm.verdict.reason}"
         for arm in self.arms:
+            if arm.verdict.verdict == "unsupported":
+                return "partial", f"{arm.arm.id}: {arm.verdict.reason}"
             if not arm.expected:
                 return "unproven", f"{arm.arm.id}: {_surprise(arm)}"
         if len(self.arms) < len(self.scenario.arms):

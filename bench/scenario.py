@@ -44,7 +44,11 @@ class Twin:
 
 @dataclass
 class Scenario:
-    """One claim, with all that it takes to prove it. `article` overrides knobs for the article's own seconds."""
+    """One claim, with all that it takes to prove it.
+
+    `article` overrides knobs for the article's own seconds. `needs` is what a subject's `describe` must offer: a key of
+    it, or one of the events that it `tells`; without them the scenario is unsupported there.
+    """
 
     name: str
     claim: str

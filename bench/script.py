@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bench import contract
 from bench.children import how, last_words
 from bench.contract import AdapterFault
-from bench.events import count_of, exit_of, finish, is_ready, is_ready_or_gone, renewals, starts
+from bench.events import count_of, exit_of, finish, is_ready, is_ready_or_gone, starts
 from bench.faults import Evidence, Fault, NoReceipt
 from bench.history import Event, History
 from bench.job import Job
@@ -129,10 +129,7 @@ class Run:
         """The bench holds a lock on the job's row meanwhile, so that whoever has read it cannot yet write it."""
         from bench.barrier import hold  # late, as above
 
-        statement = self._describe.get("hold")
-        if not isinstance(statement, str):
-            raise AdapterFault("describe: `hold` is missing; this scenario needs the statement that locks a job's row")
-        with hold(self._stage.dsn, statement, job.id) as barrier:
+        with hold(self._stage.dsn, self._describe["hold"], job.id) as barrier:
             self.history.add("held", job=job.name)
             yield barrier
             self.history.add("let-go", job=job.name, waiting=barrier.waiting(), seen=barrier.seen())
@@ -256,11 +253,6 @@ class Run:
         over = self._poll(lambda: self._rows([job])[0].get("lease_alive") == "f", within)
         self.inspect([job])
         return over
-
-    def until_heartbeat(self, of: Worker) -> None:
-        """Wait until a worker's next heartbeat was answered, for its jobs or against it. Raises Unmet."""
-        before = renewals(self.history.events(), of.name)
-        self.need(f"a heartbeat of {of.name}", lambda events: renewals(events, of.name) > before)
 
     def until_gathered(self, barrier: Barrier, workers: Sequence[Worker], within: float) -> None:
         """Wait until all have looked since the lock was taken, then until all wait at it, or `within`."""

@@ -22,7 +22,7 @@ from bench.history import History
 ANSWER_WITHIN = 30.0
 """Seconds that a control process may take for one answer before it counts as hung."""
 
-_KEYS = {"name": str, "protocol": int, "control": list, "worker": list, "services": list, "warm": str}
+_KEYS = {"name": str, "protocol": int, "control": list, "worker": list, "services": list, "warm": str, "twins": bool}
 _REQUIRED = ("name", "protocol", "control", "worker")
 
 
@@ -32,12 +32,13 @@ class SubjectError(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """What subject.toml says: the name, the two commands, and for a Python subject the function that serves both."""
+    """What subject.toml says. `warm` is a Python subject's function that serves both commands; `twins`, that it loads one."""
 
     name: str
     commands: Mapping[str, tuple[str, ...]]
     folder: Path
     warm: str = ""
+    twins: bool = False
 
     @classmethod
     def load(cls, folder: Path) -> "Subject":
@@ -62,7 +63,7 @@ class Subject:
         if table.get("services", ["postgres"]) != ["postgres"]:
             raise SubjectError(f"{path}: the only service that this leaseproof can start is postgres")
         commands = {command: tuple(map(str, table[command])) for command in ("control", "worker")}
-        return cls(table["name"], commands, folder, table.get("warm", ""))
+        return cls(table["name"], commands, folder, table.get("warm", ""), table.get("twins", False))
 
     def launch(self, command: str, env: Mapping[str, str], files: tuple[int, int, int]) -> Child:
         """Start a command afresh, `{python}` (the bench's own) and `{folder}` filled in. Raises LaunchError."""

@@ -9,7 +9,7 @@ from bench.history import Event, is_complete
 
 @dataclass(frozen=True)
 class Verdict:
-    """pass, fail (with anomalies), inconclusive or error (with the reason: the adapter's fault, or the bench's)."""
+    """pass, fail (with anomalies), or inconclusive, unsupported, error (with the reason; error is not the queue's)."""
 
     verdict: str
     anomalies: tuple[Anomaly, ...] = ()
@@ -28,6 +28,9 @@ def judge(events: Sequence[Event], checks: Sequence[Check]) -> Verdict:
     if not is_complete(events):
         at = f"at {events[-1]['t']:.2f} s, after {len(events)} events" if events else "before it began"
         return Verdict("inconclusive", reason=f"the history is cut {at}: it has no end")
+    unsupported = next((event["reason"] for event in events if event["event"] == "unsupported"), "")
+    if unsupported:
+        return Verdict("unsupported", reason=unsupported)
     doubt = _without_receipt(events) or _broken_premise(events) or _stall(events)
     if doubt:
         return Verdict("inconclusive", reason=doubt)

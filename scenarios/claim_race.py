@@ -42,6 +42,7 @@ claim_race = Scenario(
     sham="one claimer",
     twins=[Twin(SelectThenUpdate, "double-claim")],
     checks=[handed_out_once, recovered, nothing_lost],
+    needs=("hold",),
 )
 
 

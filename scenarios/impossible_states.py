@@ -29,6 +29,7 @@ impossible_states = Scenario(
     sham="only the legal ones are written",
     twins=[Twin(NoLeaseCheck, "impossible-state")],
     checks=[schema_refuses],
+    needs=("table",),
 )
 
 NONE, PAST, OWNER = "NULL", "now() - interval '1 hour'", "'nobody'"

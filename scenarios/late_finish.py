@@ -34,6 +34,7 @@ late_finish = Scenario(
     sham="no pause",
     twins=[Twin(CompleteByAnyone, "stale-finish-accepted")],
     checks=[late_finish_refused, recovered, nothing_lost],
+    needs=("renewed", "outcome"),
 )
 
 

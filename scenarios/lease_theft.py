@@ -33,6 +33,7 @@ lease_theft = Scenario(
     sham="no pause",
     twins=[Twin(HeartbeatByAnyone, "two-owners")],
     checks=[one_owner, recovered, nothing_lost],
+    needs=("renewed",),
 )
 
 
@@ -50,7 +51,7 @@ def _(run: Run) -> None:
         run.observe("what a rival's reclaim gives back", job, seen=back)
         run.offer(job, to=owner)
 
-    run.until_heartbeat(of=paused)
+    job.until_heartbeat(of=paused)
     run.observe("the late one's heartbeat has beaten", job)
 
     job.finish()

@@ -19,6 +19,7 @@ non_atomic_claim = Scenario(
     sham="one claimer",
     twins=[Twin(SelectThenUpdate, "effect-twice")],
     checks=[effect_once, recovered, nothing_lost],
+    needs=("hold",),
 )
 
 

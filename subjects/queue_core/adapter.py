@@ -35,6 +35,8 @@ DESCRIBE = {
     "attempts": "claim",
     "slack": 0.0,
     "drain": {"signal": "SIGTERM", "exit_codes": [0]},
+    "tells": ["renewed", "outcome"],
+    "table": "jobs",
     "hold": "SELECT id FROM jobs WHERE id = %s FOR UPDATE",
 }
 
