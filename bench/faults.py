@@ -191,8 +191,8 @@ class Write(Fault):
 
     def inject(self) -> Evidence:
         evidence = self.write()
-        if evidence["tried"] != self.attempts:
-            raise NoReceipt(f"{evidence['tried']} of {self.attempts} writes were answered")
+        if evidence["answered"] != self.attempts:
+            raise NoReceipt(f"{evidence['answered']} of {self.attempts} writes were taken or refused as they should be")
         return evidence
 
 

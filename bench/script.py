@@ -45,6 +45,10 @@ OVER = ("done", "failed", "absent")
 """The states of a job that is over."""
 
 
+Table = tuple[list[str], list[list[str]]]
+"""Columns and rows, as they are printed."""
+
+
 class Unmet(Exception):
     """Something that the rest of the script needs did not come about; the history already says what."""
 
@@ -123,6 +127,15 @@ class Run:
             except psycopg.Error as error:
                 return error.sqlstate or "?????"
         return "00000"
+
+    def query(self, statement: str) -> Table:
+        """What one query to the arm's own database answers, as psql would print it."""
+        import psycopg  # late, as above
+
+        with psycopg.connect(self._stage.dsn, autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            columns = [column.name for column in cursor.description or []]
+            return columns, [[_printed(value) for value in row] for row in cursor]
 
     @contextmanager
     def holding(self, job: Job) -> Iterator[Barrier]:
@@ -316,22 +329,24 @@ class Run:
         columns: Sequence[str] = ROW,
         seen: object = None,
         predicts: Mapping[str, object] | None = None,
-        note: str = "",
+        table: Table | None = None,
     ) -> None:
         """A numbered observation: the rows as the database has them now, and what `seen` rules out.
 
-        An explanation that predicted something else than what was seen is struck out.
+        The rows are those of the jobs, or a `table` that was asked for. An explanation that predicted something else
+        than what was seen is struck out.
         """
-        rows = self.inspect(jobs) if jobs else []
+        if table is None:
+            rows = self.inspect(jobs) if jobs else []
+            table = list(columns) if jobs else [], [[row.get(column) or "" for column in columns] for row in rows]
         predicts = predicts or {}
         self.history.add(
             "observation",
             n=count_of(self.history.events(), "observation") + 1,
             title=title,
-            columns=list(columns) if jobs else [],
-            rows=[[row.get(column) or "" for column in columns] for row in rows],
+            columns=table[0],
+            rows=table[1],
             seen=None if seen is None else str(seen),
-            note=note,
             predictions={name: str(value) for name, value in predicts.items()},
             ruled_out=[name for name, value in predicts.items() if value != seen],
         )
@@ -384,3 +399,10 @@ class Step:
         if self.fault:
             self._run.receive(self.number, self.fault.lift)
             self._run.history.add("fault-ended", step=self.number)
+
+
+def _printed(value: object) -> str:
+    """A value as psql prints it."""
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    return "" if value is None else str(value)

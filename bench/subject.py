@@ -32,7 +32,7 @@ class SubjectError(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """What subject.toml says. `warm` is a Python subject's function that serves both commands; `twins`, that it loads one."""
+    """What subject.toml says. `warm` is a function that serves both commands in Python; `twins`: it can load one."""
 
     name: str
     commands: Mapping[str, tuple[str, ...]]

@@ -13,6 +13,7 @@ from reports.signs import Signs, clean, fit, number, pad, paragraph
 from reports.story import Note, Story
 
 MOST_ROWS = 8
+MOST_BRIEF = 3
 MOST_NOTES = 12
 
 
@@ -38,6 +39,24 @@ def observations(story: Story, width: int, sign: Signs, explanations: Mapping[st
         if struck or _predictions(seen):
             words = {k: clean(explanations.get(k, k), sign) for k in known}
             lines += _left(words, struck, standing, _predictions(seen), width, sign)
+    return lines
+
+
+def brief(story: Story, width: int, sign: Signs, explanations: Mapping[str, str]) -> list[Text]:
+    """Every observation on a line, and at the end the explanation that is left: what a twin showed instead."""
+    lines: list[Text] = []
+    out: set[str] = set()
+    for seen in story.observations:
+        out.update(names(seen.get("ruled_out")))
+        rows = [_piped(row, sign) for row in (seen.get("rows") or [])[:MOST_BRIEF]]
+        said = [*rows, clean(seen.get("seen") or "", sign)]
+        text = f"{clean(seen.get('title', ''), sign)}: {'   '.join(part for part in said if part)}".rstrip(": ")
+        mark = number(seen.get("n"), sign)
+        lines.append(Text.assemble(f"  {mark}  ", fit(text, width - 5, sign), no_wrap=True))
+        lines[-1].stylize(STYLES["number"], 2, 2 + len(mark))
+    left = [k for k in explanations if k not in out]
+    if out and len(left) == 1:
+        lines += paragraph(f"what is left here: {clean(explanations[left[0]], sign)}", width, indent=5, style="italic")
     return lines
 
 
@@ -67,9 +86,7 @@ def _seen(story: Story, seen: Event, width: int, sign: Signs) -> list[Text]:
     lines += [Text("     " + fit(row, width - 5, sign), "cyan") for row in rows[:MOST_ROWS]]
     if len(rows) > MOST_ROWS:
         lines.append(Text(f"     {sign.cut} {len(rows) - MOST_ROWS} more rows", "dim"))
-    lines += paragraph(clean(seen.get("seen", ""), sign), width, indent=5)
-    lines += paragraph(clean(seen.get("note", ""), sign), width, indent=5, style="italic dim")
-    return lines
+    return lines + paragraph(clean(seen.get("seen", ""), sign), width, indent=5)
 
 
 def _piped(row: object, sign: Signs) -> str:

@@ -5,13 +5,14 @@ Only what the history says is used. A history may stop anywhere: it is read whil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reports.events import Event, at, bounded, jobs_named, kind_of, names
 from reports.leases import Lease, leases, overlaps
 
 MOST_IDLE_RECLAIMS = 4
+MOST_PROOFS = 8
 
 
 @dataclass
@@ -224,7 +225,7 @@ class _Reader:
 
     def on_receipt(self, e: Event) -> None:
         if fault := self.faults.get(e.get("step")):
-            fault.evidence.append(e.get("evidence"))
+            fault.evidence.append(_short(e.get("evidence")))
 
     def on_fault_ended(self, e: Event) -> None:
         fault = self.faults.get(e.get("step"))
@@ -312,3 +313,11 @@ def _effects(story: Story, history: Sequence[Event]) -> None:
             runs = ", ".join(str(e.get("execution")) for e in events)
             text = f"the effect {key} was made {len(events)} times (executions {runs})"
             story.notes.append(Note(at(events[-1]), "odd", text))
+
+
+def _short(evidence: object) -> object:
+    """A receipt for a line: long lists in it are counted, since the history has them whole."""
+    if not isinstance(evidence, Mapping):
+        return evidence
+    long = {k: f"{len(v)} of them" for k, v in evidence.items() if isinstance(v, list) and len(v) > MOST_PROOFS}
+    return {**evidence, **long}

@@ -32,13 +32,13 @@ def scenario_report(
     sound = arms.get("sound-fault")
     if sound:
         parts += _arm_head("the sound queue, with the fault", sound, width, sign)
+    told = {str(k): str(v) for k, v in scenario.get("explanations", {}).items()}
     if history := histories.get("sound-fault"):
-        told = {str(k): str(v) for k, v in scenario.get("explanations", {}).items()}
         parts += [timeline(history, width, ascii_only=ascii_only, explanations=told), Text()]
     if sound:
         parts += _anomalies(sound, width, sign)
     for twin in scenario.get("twins", []):
-        parts += _twin(twin, arms, histories, width, sign)
+        parts += _twin(twin, arms, histories, told, width, sign)
     parts += [_rule("verdicts", "", width, sign), Text(), *_verdicts(scenario, arms, width, sign), Text()]
     parts += _status(scenario, width, sign)
     parts += findings([scenario], width, sign, where, heads=False)
@@ -102,7 +102,14 @@ def _anomalies(arm: Fields, width: int, sign: Signs) -> list[Text]:
     return [*lines, Text()] if lines else []
 
 
-def _twin(twin: Fields, arms: Mapping[str, Fields], histories: Histories, width: int, sign: Signs) -> list[Any]:
+def _twin(
+    twin: Fields,
+    arms: Mapping[str, Fields],
+    histories: Histories,
+    explanations: Mapping[str, str],
+    width: int,
+    sign: Signs,
+) -> list[Any]:
     """A twin: the one member in which it differs, and what that does."""
     name = str(twin.get("name"))
     arm = arms.get(f"{name}-fault")
@@ -117,7 +124,7 @@ def _twin(twin: Fields, arms: Mapping[str, Fields], histories: Histories, width:
     parts += paragraph(member, width, indent=2)
     parts += [*_diff(str(twin.get("diff", "")), width, sign), Text()]
     if history := histories.get(f"{name}-fault"):
-        parts += [timeline(history, width, ascii_only=sign.ascii_only, compact=True), Text()]
+        parts += [timeline(history, width, ascii_only=sign.ascii_only, compact=True, explanations=explanations), Text()]
     if arm:
         parts += _anomalies(arm, width, sign)
     return parts

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from reports.chart import MOST_LANES, STYLES, chart
-from reports.observations import notes, observations
+from reports.observations import brief, notes, observations
 from reports.signs import Signs, number, side_by_side, signs
 from reports.story import Story, read
 
@@ -65,7 +65,7 @@ def timeline(
     """The history of one arm, whole or as far as it has come.
 
     `explanations` gives each rival explanation its sentence; `now` is the arm's own clock while it runs; `compact`
-    leaves the legend and the observations out.
+    leaves the legend out and gives each observation a line.
     """
     sign = signs(ascii_only)
     story = read(history, now)
@@ -76,6 +76,8 @@ def timeline(
             lines += [Text(), *key]
         if seen := observations(story, width, sign, explanations or {}):
             lines += [Text(), *seen]
+    elif seen := brief(story, width, sign, explanations or {}):
+        lines += [Text(), *seen]
     if said := notes(story, width, sign):
         lines += [Text(), *said]
     return Group(*lines)

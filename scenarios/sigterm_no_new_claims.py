@@ -2,6 +2,7 @@
 
 from bench.checks import clean_exit, no_start_after_sigterm, nothing_lost, recovered, unstarted_freed
 from bench.faults import Terminate
+from bench.orders import FINISH
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from queue_core import Job, Worker
@@ -36,9 +37,7 @@ sigterm_no_new_claims = Scenario(
 @sigterm_no_new_claims.script
 def _(run: Run) -> None:
     job = run.enqueue("job")
-    ahead = [run.enqueue("ahead-1"), run.enqueue("ahead-2")]
-    for each in ahead:
-        each.finish()
+    ahead = [run.enqueue(name, orders=[FINISH]) for name in ("ahead-1", "ahead-2")]
     told = run.worker("told", prefetch=2)
     job.until_started(by=told)
     run.observe("one runs, two are claimed ahead", job, *ahead)
@@ -51,6 +50,7 @@ def _(run: Run) -> None:
     job.until_finished(by=told)
     run.exited_within(told, 1)
     run.observe("its job has ended", job, *ahead)
+
     run.worker("next", reclaim_every=0.5)
     run.all_finished_within(ahead, 2, bound="lease + reclaim interval, for what was not given back")
     run.observe("the end", job, *ahead, columns=("id", "state", "attempt"))
