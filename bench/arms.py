@@ -79,8 +79,8 @@ def _perform(run: Run, stage: Stage) -> tuple[str, str] | None:
             script(run)
         with contextlib.suppress(Unmet):
             run.settle()
-        deserted = run.deserted()
-        return ("adapter", deserted) if deserted else None
+        fault = run.adapter_fault()
+        return ("adapter", fault) if fault else None
     except Closed:
         raise
     except AdapterFault as error:

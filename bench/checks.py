@@ -7,6 +7,7 @@ Times are the witness's, on the bench's clock; what the queue says of itself (`r
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from bench.events import ENDINGS
 from bench.history import Event
@@ -26,11 +27,11 @@ Check = Callable[[Sequence[Event]], Iterator[Anomaly]]
 
 @dataclass(frozen=True)
 class Execution:
-    """One run of a job as the witness saw it; `end` and `ending` are of the history's last event while it goes on."""
+    """One run of a job as the witness saw it. `start`, `end` are positions; `end` is past the last while it goes on."""
 
-    number: int
     job: str
     worker: str
+    attempt: int | None
     start: int
     end: int
     ending: str
@@ -39,121 +40,23 @@ class Execution:
         return self.start < other.end and other.start < self.end
 
 
-def executions(events: Sequence[Event], role: str | None = None) -> list[Execution]:
-    """All executions in the order of their starts, or those of jobs that have the role."""
-    roles = roles_of(events)
+def executions(events: Sequence[Event]) -> list[Execution]:
+    """All executions in the order of their starts."""
     endings = {event["execution"]: i for i, event in enumerate(events) if event["event"] in ENDINGS}
-    return [
-        Execution(
-            event["execution"],
-            event["job"],
-            event["worker"],
-            i,
-            endings.get(event["execution"], len(events)),
-            events[endings[event["execution"]]]["event"] if event["execution"] in endings else "running",
-        )
-        for i, event in enumerate(events)
-        if event["event"] == "started" and (role is None or roles.get(event["job"]) == role)
-    ]
-
-
-def roles_of(events: Sequence[Event]) -> dict[str, str]:
-    """Each job's role: `job`, `load` or `decoy`."""
-    return {event["job"]: event["role"] for event in events if event["event"] == "enqueued"}
-
-
-def no_overlap(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`double-execution`: two executions of one job at the same moment."""
-    seen: dict[str, list[Execution]] = {}
-    for later in executions(events):
-        for earlier in seen.setdefault(later.job, []):
-            if earlier.overlaps(later):
-                yield Anomaly(
-                    "double-execution",
-                    f"{later.job} was started by {later.worker} while {earlier.worker} was still running it",
-                    (earlier.start, later.start),
-                )
-        seen[later.job].append(later)
-
-
-def handed_out_once(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`double-claim`: a job that nobody had given back was handed out again."""
-    for earlier, later in _handed_out_again(events):
-        yield Anomaly(
-            "double-claim",
-            f"{later.job} was handed to {earlier.worker} and, with nothing given back between, to {later.worker}",
-            (earlier.start, later.start),
-        )
-
-
-def held_by_state(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`freed-at-death`, `claimed-while-running`: handed out with no reclaim, before or after the lease ran out."""
-    for earlier, later in _handed_out_again(events):
-        over = [
-            i
-            for i, event in enumerate(events[: later.start])
-            if event["event"] == "row" and event["job"] == later.job and event["row"].get("lease_alive") == "f"
-        ]
-        when = "after its lease had run out" if over else "with its lease not yet over"
-        yield Anomaly(
-            "claimed-while-running" if over else "freed-at-death",
-            f"{later.worker} got {later.job} from {earlier.worker} {when}, and no reclaim had given it back",
-            (earlier.start, *over[-1:], later.start),
-        )
-
-
-def _handed_out_again(events: Sequence[Event]) -> Iterator[tuple[Execution, Execution]]:
-    """Pairs of executions of one job between which nothing gave the job back: no reclaim, no failure."""
-    last: dict[str, Execution] = {}
-    for later in executions(events):
-        earlier = last.get(later.job)
-        if earlier is not None and not _given_back(events, earlier, later):
-            yield earlier, later
-        last[later.job] = later
-
-
-def _given_back(events: Sequence[Event], earlier: Execution, later: Execution) -> bool:
-    """Whether a reclaim or a failure gave the job back between two starts.
-
-    A reclaim counts from when it was asked for: the next start may be reported before its answer is.
-    """
-    for i, event in enumerate(events[earlier.start :], start=earlier.start):
-        if event["event"] == "reclaimed" and later.job in event["jobs"] and event["since"] <= events[later.start]["t"]:
-            return True
-        if event["event"] == "raised" and event["execution"] == earlier.number and i < later.start:
-            return True
-    return False
-
-
-def recovered(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`stranded`: a job that the queue accepted was not finished by anybody, though the bench waited out its bound."""
-    finished = {event["job"] for event in events if event["event"] == "finished"}
-    missed = [(i, event) for i, event in enumerate(events) if event["event"] == "wait" and not event["came"]]
+    found = []
     for i, event in enumerate(events):
-        if event["event"] == "enqueued" and event["role"] != "decoy" and event["job"] not in finished:
-            waited = [(j, wait) for j, wait in missed if wait.get("job") == event["job"] and wait.get("bound")]
-            bound = f" within {waited[-1][1]['within']:.2f} s ({waited[-1][1]['bound']})" if waited else ""
-            yield Anomaly("stranded", f"{event['job']} was not finished{bound}", (i, *(j for j, _ in waited[-1:])))
+        if event["event"] == "started":
+            end = endings.get(event["execution"], len(events))
+            ending = events[end]["event"] if end < len(events) else "running"
+            found.append(Execution(event["job"], event["worker"], event["attempt"], i, end, ending))
+    return found
 
 
-def nothing_lost(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`lost`: the queue says done, or has no record, of a job that nobody finished."""
-    finished = {event["job"] for event in events if event["event"] == "finished"}
-    for job, i in _last_rows(events).items():
-        state = events[i]["row"]["state"]
-        if state in ("done", "absent") and job not in finished:
-            yield Anomaly("lost", f"the queue says that {job} is {state}, and nobody finished it", (i,))
-
-
-def attempts_counted(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`attempt-not-counted`: at the end a job's attempts are not as many as its executions."""
-    runs = executions(events)
-    for job, i in _last_rows(events).items():
-        starts = [run.start for run in runs if run.job == job]
-        attempt = events[i]["row"].get("attempt")
-        if attempt is not None and attempt != str(len(starts)):
-            text = f"{job} was started {len(starts)} times, and its row says attempt {attempt}"
-            yield Anomaly("attempt-not-counted", text, (*starts, i))
+def _by_job(events: Sequence[Event]) -> dict[str, list[Execution]]:
+    runs: dict[str, list[Execution]] = {}
+    for run in executions(events):
+        runs.setdefault(run.job, []).append(run)
+    return runs
 
 
 def _last_rows(events: Sequence[Event]) -> dict[str, int]:
@@ -161,101 +64,261 @@ def _last_rows(events: Sequence[Event]) -> dict[str, int]:
     return {event["job"]: i for i, event in enumerate(events) if event["event"] == "row"}
 
 
+# Is a job at one place at a time, and handed on only by what may hand it on?
+
+
+def no_overlap(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`double-execution`: two executions of one job at the same moment."""
+    for runs in _by_job(events).values():
+        for i, later in enumerate(runs):
+            for earlier in runs[:i]:
+                if earlier.overlaps(later):
+                    text = f"{later.job} was started by {later.worker} while {earlier.worker} was still running it"
+                    yield Anomaly("double-execution", text, (earlier.start, later.start))
+
+
+def handed_out_once(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`double-claim`: a job that nobody had given back was handed out again.
+
+    For scripts in which only the bench reclaims: a worker's own reclaim is not in the history.
+    """
+    for earlier, later in _handed_out_again(events):
+        text = f"{later.job} was handed to {earlier.worker} and, with nothing given back between, to {later.worker}"
+        yield Anomaly("double-claim", text, (earlier.start, later.start))
+
+
+def held_by_state(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`freed-at-death`, `claimed-while-running`: an unfinished job was handed on with no reclaim.
+
+    It was freed by its owner's death if the lease was not yet seen to be over, and else by the lease. For scripts in
+    which only the bench reclaims, as above.
+    """
+    for earlier, later in _handed_out_again(events):
+        if earlier.end < later.start and earlier.ending != "died":
+            continue  # run again after its end: another matter, at-least-once
+        rows = [i for i in range(earlier.start, later.start) if _is_row(events[i], later.job)]
+        over = [i for i in rows if events[i]["row"].get("lease_alive") == "f"]
+        freed = earlier.ending == "died" and earlier.end < later.start and not over
+        when = "with its lease not seen to be over" if not over else "after its lease had run out"
+        yield Anomaly(
+            "freed-at-death" if freed else "claimed-while-running",
+            f"{later.worker} got {later.job} from {earlier.worker} {when}, and no reclaim had given it back",
+            (earlier.start, *over[-1:], later.start),
+        )
+
+
+def _is_row(event: Event, job: str) -> bool:
+    return bool(event["event"] == "row" and event["job"] == job)
+
+
+def _handed_out_again(events: Sequence[Event]) -> Iterator[tuple[Execution, Execution]]:
+    """Neighbouring executions of one job between which nothing gave the job back: no reclaim, no failure."""
+    for runs in _by_job(events).values():
+        spent: set[int] = set()
+        for earlier, later in pairwise(runs):
+            given_back = _reclaim_between(events, earlier, later, spent)
+            if given_back is not None:
+                spent.add(given_back)  # one reclaim gives a job back once
+            elif not (earlier.ending == "raised" and earlier.end < later.start):
+                yield earlier, later
+
+
+def _reclaim_between(
+    events: Sequence[Event], earlier: Execution, later: Execution, spent: frozenset[int] | set[int] = frozenset()
+) -> int | None:
+    """The position of a reclaim that gave the job back between two starts.
+
+    It counts from when it was asked for, `since`: the next start may be reported before its answer is.
+    """
+    for i, event in enumerate(events[earlier.start :], start=earlier.start):
+        gives_back = event["event"] == "reclaimed" and later.job in event["jobs"]
+        if gives_back and i not in spent and event["since"] <= events[later.start]["t"]:
+            return i
+    return None
+
+
+# Does every job come to its end, in the world and in the queue?
+
+
+def recovered(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`stranded`: a job was not finished by anybody, or later than claimed, or its queue does not know that it was."""
+    finished = {event["job"] for event in events if event["event"] == "finished"}
+    rows = _last_rows(events)
+    for i, event in enumerate(events):
+        if event["event"] != "enqueued" or event["role"] == "decoy":
+            continue
+        job = event["job"]
+        missed = next((j for j, wait in enumerate(events) if _missed(wait, job)), None)
+        if missed is not None:
+            wait = events[missed]
+            yield Anomaly(
+                "stranded", f"not within {wait['within']:.2f} s ({wait['bound']}): {wait['what']}", (i, missed)
+            )
+        elif job not in finished:
+            yield Anomaly("stranded", f"{job} was not finished by anybody", (i,))
+        elif job in rows and events[rows[job]]["row"]["state"] in ("queued", "running"):
+            state = events[rows[job]]["row"]["state"]
+            yield Anomaly("stranded", f"{job} was finished, and at the end its queue says {state}", (i, rows[job]))
+
+
+def _missed(event: Event, job: str) -> bool:
+    """Whether a bounded wait for a job was in vain."""
+    return bool(event["event"] == "wait" and event["job"] == job and event["bound"] and not event["came"])
+
+
+def nothing_lost(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`lost`: the queue says done, or has no record, of a job that nobody finished; or failed, and nobody began it."""
+    finished = {event["job"] for event in events if event["event"] == "finished"}
+    started = {event["job"] for event in events if event["event"] == "started"}
+    for job, i in _last_rows(events).items():
+        state = events[i]["row"]["state"]
+        if state in ("done", "absent") and job not in finished:
+            yield Anomaly("lost", f"the queue says that {job} is {state}, and nobody finished it", (i,))
+        elif state == "failed" and job not in started:
+            yield Anomaly("lost", f"the queue says that {job} has failed, and nobody began it", (i,))
+
+
+def attempts_counted(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`attempt-not-counted`: a queue that counts attempts at the claim has another count than there were executions."""
+    if events[0]["subject"].get("attempts") != "claim":
+        return
+    runs = _by_job(events)
+    for job, i in _last_rows(events).items():
+        starts = [run.start for run in runs.get(job, [])]
+        attempt = events[i]["row"].get("attempt")
+        if attempt is not None and str(attempt) != str(len(starts)):
+            text = f"{job} was started {len(starts)} times, and its row says attempt {attempt}"
+            yield Anomaly("attempt-not-counted", text, (*starts, i))
+
+
 def effect_once(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`effect-twice`: the outside world saw two effects under one key."""
     first: dict[str, int] = {}
     for i, event in enumerate(events):
-        if event["event"] != "effect":
-            continue
-        if event["key"] in first:
-            yield Anomaly("effect-twice", f"the effect {event['key']} was made again", (first[event["key"]], i))
-        first.setdefault(event["key"], i)
+        if event["event"] == "effect":
+            if event["key"] in first:
+                yield Anomaly("effect-twice", f"the effect {event['key']} was made again", (first[event["key"]], i))
+            first.setdefault(event["key"], i)
 
 
-def _signalled(events: Sequence[Event]) -> dict[str, int]:
-    """The position of the receipt of SIGTERM for each worker that got one as a fault."""
-    targets = {
-        event["step"]: event["target"] for event in events if event["event"] == "fault" and event["kind"] == "SIGTERM"
-    }
-    return {
-        targets[event["step"]]: i
-        for i, event in enumerate(events)
-        if event["event"] == "receipt" and event["step"] in targets
-    }
+# Does a worker stop as it should when it is told to?
+
+
+@dataclass(frozen=True)
+class _Told:
+    """SIGTERM to a worker: the positions of the fault, of its receipt, and of the start of the next of its name."""
+
+    worker: str
+    sent: int
+    taken: int
+    succeeded: int
+
+    def is_mine(self, run: Execution) -> bool:
+        return run.worker == self.worker and run.start < self.succeeded
+
+
+def _told(events: Sequence[Event]) -> Iterator[_Told]:
+    for sent, event in enumerate(events):
+        if event["event"] == "fault" and event["kind"] == "SIGTERM":
+            for taken in range(sent, len(events)):
+                if events[taken]["event"] == "receipt" and events[taken]["step"] == event["step"]:
+                    worker = event["target"]
+                    next_one = (i for i in range(taken, len(events)) if _is_of(events[i], "spawned", worker))
+                    yield _Told(worker, sent, taken, next(next_one, len(events)))
+
+
+def _is_of(event: Event, kind: str, worker: str) -> bool:
+    return bool(event["event"] == kind and event["worker"] == worker)
 
 
 def no_start_after_sigterm(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`claimed-after-sigterm`: a worker that was told to stop began another job."""
-    signalled = _signalled(events)
-    for run in executions(events):
-        told = signalled.get(run.worker)
-        if told is not None and run.start > told:
-            yield Anomaly("claimed-after-sigterm", f"{run.worker} began {run.job} after SIGTERM", (told, run.start))
+    for told in _told(events):
+        for run in executions(events):
+            if told.is_mine(run) and run.start > told.taken:
+                text = f"{run.worker} began {run.job} after SIGTERM"
+                yield Anomaly("claimed-after-sigterm", text, (told.taken, run.start))
 
 
 def served_to_the_end(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`abandoned`: a worker that was told to stop left the job that it was running."""
-    signalled = _signalled(events)
-    for run in executions(events):
-        told = signalled.get(run.worker)
-        if told is not None and run.start < told < run.end and run.ending == "died":
-            yield Anomaly("abandoned", f"{run.worker} left {run.job} on SIGTERM", (run.start, told, run.end))
+    for told in _told(events):
+        for run in executions(events):
+            # From the signal on, not from its receipt: one that leaves at once is gone before that is written.
+            if told.is_mine(run) and run.start < told.sent < run.end and run.ending == "died":
+                yield Anomaly("abandoned", f"{run.worker} left {run.job} on SIGTERM", (run.start, told.sent, run.end))
 
 
 def clean_exit(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`unclean-exit`: a drained worker ended in a way that its `describe` does not accept."""
+    """`unclean-exit`: a worker that was told to stop did not end, or not in a way that its `describe` accepts."""
     accepted = events[0]["subject"]["drain"]["exit_codes"]
-    signalled = _signalled(events)
-    for i, event in enumerate(events):
-        if event["event"] == "exited" and event["worker"] in signalled and event["status"] not in accepted:
-            text = f"{event['worker']} ended with {event['status']} after SIGTERM; accepted is {accepted}"
-            yield Anomaly("unclean-exit", text, (signalled[event["worker"]], i))
+    for told in _told(events):
+        i = _exit_of(events, told)
+        if i is None:
+            yield Anomaly("unclean-exit", f"{told.worker} did not end after SIGTERM", (told.taken,))
+        elif events[i]["status"] not in accepted:
+            text = f"{told.worker} ended with {events[i]['status']} after SIGTERM; accepted is {accepted}"
+            yield Anomaly("unclean-exit", text, (told.sent, i))
+
+
+def _exit_of(events: Sequence[Event], told: _Told) -> int | None:
+    return next((i for i in range(told.sent, told.succeeded) if _is_of(events[i], "exited", told.worker)), None)
 
 
 def unstarted_freed(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`not-freed`: a worker drained and left, and a job that it never started still bears its name."""
-    signalled = _signalled(events)
-    left = {
-        event["worker"]: i
-        for i, event in enumerate(events)
-        if event["event"] == "exited" and event["worker"] in signalled
-    }
     started = {(run.job, run.worker) for run in executions(events)}
-    told: set[str] = set()
-    for i, event in enumerate(events):
-        if event["event"] != "row" or event["job"] in told:
-            continue
-        owner = event["row"].get("leased_by") or ""
-        if owner in left and i > left[owner] and (event["job"], owner) not in started:
-            told.add(event["job"])
-            text = f"{event['job']} is still held for {owner}, which never began it and is gone"
-            yield Anomaly("not-freed", text, (signalled[owner], left[owner], i))
+    for told in _told(events):
+        left = _exit_of(events, told)
+        seen: set[str] = set()
+        for i in range(told.succeeded if left is None else left, told.succeeded):
+            if events[i]["event"] != "row" or events[i]["row"].get("leased_by") != told.worker:
+                continue
+            job = events[i]["job"]
+            if job not in seen and (job, told.worker) not in started:
+                seen.add(job)
+                text = f"{job} is still held for {told.worker}, which never began it and is gone"
+                yield Anomaly("not-freed", text, (told.sent, left or 0, i))
+
+
+# Is one who has lost a job refused, and told?
 
 
 def late_finish_refused(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`stale-finish-accepted`: one who had lost the job finished it, and the queue took that over the owner's head.
+    """`stale-finish-accepted`: one who had lost the job ended it, and the queue took that over a later owner's head.
 
-    The row is judged as it was between the late finish and the owner's, since the final state hides it.
+    The row is judged as it was between the late end and the owner's, since the final state hides it.
     """
     for stale, owner in _superseded(events):
-        for i, event in enumerate(events[stale.end : owner.end], start=stale.end):
-            if event["event"] == "outcome" and event["accepted"] and _of(event, stale):
-                text = f"the finish of {stale.worker} was taken while {owner.worker} held {stale.job}"
-            elif event["event"] == "row" and event["job"] == stale.job and event["row"]["state"] in ("done", "failed"):
-                text = (
-                    f"{stale.job} is {event['row']['state']} by {stale.worker}, and {owner.worker} is still running it"
-                )
-            else:
-                continue
-            yield Anomaly("stale-finish-accepted", text, (stale.start, owner.start, stale.end, i))
-            break
+        shown = next((i for i in range(owner.start, len(events)) if _accepts(events[i], stale)), None)
+        text = f"the end that {stale.worker} made of {stale.job} was taken, and {owner.worker} had it by then"
+        if shown is None and stale.ending in ("finished", "raised") and owner.start < stale.end < owner.end:
+            between = range(stale.end, owner.end)
+            shown = next((i for i in between if _is_row(events[i], stale.job) and _is_over(events[i])), None)
+            text = f"{stale.job} is over by {stale.worker}, and {owner.worker} is still running it"
+        if shown is not None:
+            yield Anomaly("stale-finish-accepted", text, (stale.start, owner.start, shown))
+
+
+def _accepts(event: Event, run: Execution) -> bool:
+    return (
+        event["event"] == "outcome"
+        and event["accepted"]
+        and (event["job"], event["worker"], event["attempt"]) == (run.job, run.worker, run.attempt)
+    )
+
+
+def _is_over(row: Event) -> bool:
+    return row["row"]["state"] in ("done", "failed")
 
 
 def one_owner(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`two-owners`: one who had lost the job was told by its heartbeat that it still holds it."""
-    for stale, owner in _superseded(events, ended=False):
-        for i, event in enumerate(events[owner.start : owner.end], start=owner.start):
-            if event["event"] == "renewed" and event["worker"] == stale.worker and stale.job in event["kept"]:
+    for stale, owner in _superseded(events):
+        if stale.worker == owner.worker:
+            continue  # its heartbeat renews the later claim
+        for i in range(owner.start, min(owner.end, len(events))):
+            if _is_of(events[i], "renewed", stale.worker) and stale.job in events[i]["kept"]:
                 text = (
                     f"{stale.worker} renewed {stale.job} while {owner.worker} held it: both believe that it is theirs"
                 )
@@ -263,22 +326,16 @@ def one_owner(events: Sequence[Event]) -> Iterator[Anomaly]:
                 break
 
 
-def _superseded(events: Sequence[Event], ended: bool = True) -> Iterator[tuple[Execution, Execution]]:
-    """Pairs of executions of one job on two workers: one that lost it, and the next, which began before that ended.
-
-    With `ended`, only those in which the first one ended by itself while the second was running.
-    """
-    last: dict[str, Execution] = {}
-    for later in executions(events):
-        earlier = last.get(later.job)
-        late = earlier and earlier.ending == "finished" and earlier.end < later.end
-        if earlier and earlier.worker != later.worker and earlier.overlaps(later) and (late or not ended):
-            yield earlier, later
-        last[later.job] = later
-
-
-def _of(outcome: Event, run: Execution) -> bool:
-    return bool(outcome["job"] == run.job and outcome["worker"] == run.worker)
+def _superseded(events: Sequence[Event]) -> Iterator[tuple[Execution, Execution]]:
+    """Each execution whose job was reclaimed from it, with each later one until its worker got the job anew."""
+    for runs in _by_job(events).values():
+        for i, stale in enumerate(runs):
+            if i + 1 == len(runs) or _reclaim_between(events, stale, runs[i + 1]) is None:
+                continue
+            for owner in runs[i + 1 :]:
+                yield stale, owner
+                if owner.worker == stale.worker:
+                    break
 
 
 def schema_refuses(events: Sequence[Event]) -> Iterator[Anomaly]:
@@ -289,8 +346,18 @@ def schema_refuses(events: Sequence[Event]) -> Iterator[Anomaly]:
                 yield Anomaly("impossible-state", f"the database took {row}", (i,))
 
 
+# Judged in every arm, and in every arm without its fault.
+
+
+def progress(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`no-progress`: what any queue does at once did not come, with all the patience of the bench."""
+    for i, event in enumerate(events):
+        if event["event"] == "wait" and event["must"] and not event["came"]:
+            yield Anomaly("no-progress", f"not in {event['within']:.0f} s: {event['what']}", (i,))
+
+
 def undisturbed(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`disturbed`: in an arm without its fault something happened all the same. Judged in every sham arm."""
+    """`disturbed`: in an arm without its fault something happened all the same."""
     count: dict[str, int] = {}
     for i, event in enumerate(events):
         match event["event"]:
@@ -308,10 +375,3 @@ def undisturbed(events: Sequence[Event]) -> Iterator[Anomaly]:
                 yield Anomaly("disturbed", "a fault was injected into an arm that has none", (i,))
             case _:
                 pass
-
-
-def progress(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`no-progress`: what any queue does at once did not come, with all the patience of the bench. In every arm."""
-    for i, event in enumerate(events):
-        if event["event"] == "wait" and event["must"] and not event["came"]:
-            yield Anomaly("no-progress", f"not in {event['within']:.0f} s: {event['what']}", (i,))

@@ -302,9 +302,12 @@ def _check(options: argparse.Namespace) -> int:
     events = load(options.history)
     header = events[0]
     (scenario,) = discover.pick([header["scenario"]], discover.scenarios())
-    verdict = judge(events, scenario.checks)
-    arm = header["arm"]
-    expected = as_expected(verdict, arm["expected"], arm["also"])
+    try:
+        verdict = judge(events, scenario.checks)
+        arm = header["arm"]
+        expected = as_expected(verdict, arm["expected"], arm["also"])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise HistoryError(f"{options.history} is no history of {scenario.name}: {error!r}") from error
     if options.json:
         anomalies = [{"name": a.name, "text": a.text, "events": list(a.events)} for a in verdict.anomalies]
         answer = {"verdict": verdict.verdict, "anomalies": anomalies, "reason": verdict.reason, "as_expected": expected}

@@ -26,6 +26,13 @@ def running(events: Sequence[Event], job: str, worker: str | None = None) -> Eve
     return next((event for event in starts(events, job, worker) if event["execution"] not in ended), None)
 
 
+def runs_alive(events: Sequence[Event], job: str) -> bool:
+    """Whether an execution of the job goes on whose process has not ended: a death is reaped before it is witnessed."""
+    ended = {event["execution"] for event in events if event["event"] in ENDINGS}
+    gone = {event["pid"] for event in events if event["event"] == "exited"}
+    return any(start["execution"] not in ended and start["pid"] not in gone for start in starts(events, job))
+
+
 def ending(events: Sequence[Event], start: Event) -> Event:
     """The event that ended an execution; the last event of the history while it goes on."""
     execution = start["execution"]

@@ -76,28 +76,28 @@ class History:
         return self._interrupted
 
 
-def dump(events: Iterable[Event]) -> str:
-    """The events as JSON lines."""
-    return "".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events)
+def dump(events: Iterable[Event]) -> bytes:
+    """The events as JSON lines in UTF-8; half a surrogate, which a subject may send, stays a JSON escape."""
+    lines = (json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events)
+    return "".join(lines).encode("utf-8", "backslashreplace")
 
 
 def load(path: Path) -> list[Event]:
-    """Read a history file. A cut last line is dropped: `is_complete` then says that the history was cut.
+    """Read a history file. A last line that is cut is dropped: `is_complete` then says that the history was cut.
 
     Raises HistoryError when the file is not a history at all.
     """
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        *whole, last = path.read_bytes().split(b"\n")
     except OSError as error:
         raise HistoryError(f"cannot read {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise HistoryError(f"{path} is not a history: it is not UTF-8 text") from error
-    whole, last = lines[:-1], lines[-1]
-    events: list[Event] = []
-    for number, line in enumerate([*whole, *([last] if _is_event(last) else [])], start=1):
-        if not _is_event(line):
+    events = []
+    for number, line in enumerate(whole, start=1):
+        event = _event(line)
+        if event is None:
             raise HistoryError(f"{path} is not a history: line {number} is not an event with `t` and `event`")
-        events.append(json.loads(line))
+        events.append(event)
+    events += filter(None, [_event(last)])
     if not events or events[0]["event"] != "header":
         raise HistoryError(f"{path} is not a history: its first line is not a header")
     if events[0].get("format") != FORMAT:
@@ -110,9 +110,12 @@ def is_complete(events: Sequence[Event]) -> bool:
     return bool(events) and events[-1]["event"] == "end"
 
 
-def _is_event(line: str) -> bool:
+def _event(line: bytes) -> Event | None:
+    """The event on a line; None when there is none."""
     try:
         value = json.loads(line)
-    except ValueError:
-        return False
-    return isinstance(value, dict) and isinstance(value.get("t"), (int, float)) and isinstance(value.get("event"), str)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(value, dict) and isinstance(value.get("t"), (int, float)) and isinstance(value.get("event"), str):
+        return value
+    return None

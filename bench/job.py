@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.events import beat_since, finish, outcome, renewals, starts
+from bench.events import beat_since, finish, outcome, renewals, running, runs_alive, starts
 from bench.orders import FINISH
 
 if TYPE_CHECKING:
@@ -24,6 +24,16 @@ class Job:
     def row(self) -> dict[str, str | None]:
         """What the queue says of it now."""
         return self.run.inspect([self])[0]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the witness sees an execution of it go on."""
+        return running(self.run.history.events(), self.name) is not None
+
+    @property
+    def starts(self) -> int:
+        """How often it was begun."""
+        return len(starts(self.run.history.events(), self.name))
 
     def until_started(self, by: Worker) -> None:
         """Wait until a worker has begun it. Raises Unmet."""
@@ -57,10 +67,10 @@ class Job:
         """Wait for its finish as long as the claim allows; `bound` says what that is made of."""
         return self.run.all_finished_within([self], within, bound)
 
-    def restarted_within(self, within: float, bound: str) -> bool:
-        """Wait for its second start as long as the claim allows; `bound` says what that is made of."""
-        what = f"{self.name} started again"
-        return self.run.wait(what, lambda events: len(starts(events, self.name)) > 1, within, self.name, bound)
+    def runs_within(self, within: float, bound: str) -> bool:
+        """Wait until a living worker runs it, as long as the claim allows; `bound` says what that is made of."""
+        what = f"{self.name} runs at a living worker"
+        return self.run.wait(what, lambda events: runs_alive(events, self.name), within, self.name, bound)
 
     def at(self, leases: float) -> None:
         """Wait until so long after its first start."""

@@ -68,15 +68,14 @@ class ScenarioResult:
     @property
     def status(self) -> tuple[str, str]:
         """`proven`, `unproven`, `inconclusive`, `error`, or `partial` when only some arms were run; and why."""
-        for verdict in ("error", "inconclusive"):
+        # A finding first: no doubt about another arm explains it away.
+        for arm in self.arms:
+            if arm.verdict.verdict in ("pass", "fail") and not arm.expected:
+                return "unproven", f"{arm.arm.id}: {_surprise(arm)}"
+        for verdict, status in (("error", "error"), ("inconclusive", "inconclusive"), ("unsupported", "partial")):
             for arm in self.arms:
                 if arm.verdict.verdict == verdict:
-                    return verdict, f"{arm.arm.id}: {arm.verdict.reason}"
-        for arm in self.arms:
-            if arm.verdict.verdict == "unsupported":
-                return "partial", f"{arm.arm.id}: {arm.verdict.reason}"
-            if not arm.expected:
-                return "unproven", f"{arm.arm.id}: {_surprise(arm)}"
+                    return status, f"{arm.arm.id}: {arm.verdict.reason}"
         if len(self.arms) < len(self.scenario.arms):
             return "partial", f"{len(self.arms)} of {len(self.scenario.arms)} arms were run"
         return "proven", ""
@@ -110,7 +109,7 @@ class ScenarioResult:
 
 
 def _surprise(arm: ArmResult) -> str:
-    shown = ", ".join(sorted(arm.verdict.names)) or arm.verdict.verdict
+    shown = ", ".join(sorted(arm.verdict.names)) or "pass"
     wanted = "pass" if arm.arm.expected == "pass" else f"show {arm.arm.expected}"
     return f"it must {wanted}, and it came out as {shown}"
 

@@ -112,7 +112,7 @@ class Bench:
         finally:
             self._live.difference_update(mine)
         file = f"{name}/{arm.id}{suffix}.jsonl"
-        (self.settings.out / file).write_text(dump(events), encoding="utf-8")
+        (self.settings.out / file).write_bytes(dump(events))
         return ArmResult(arm, judge(events, arm.scenario.checks), events, lease, attempt, file)
 
     def stop(self) -> None:
@@ -188,11 +188,12 @@ def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher,
         versions = dict(running.versions)
     results = [ScenarioResult(s, found[s.name], [outcomes[s.name, arm.id] for arm in arms[s.name]]) for s in chosen]
     verdict = result.overall(results)
-    describe: dict[str, Any] = next((outcome.events[0]["subject"] for outcome in outcomes.values()), {})
+    describes = (outcome.events[0]["subject"] for outcome in outcomes.values())
+    describe: dict[str, Any] = next(filter(None, describes), {"subject": settings.subject.name})
     data = {
         "format": result.FORMAT,
         "leaseproof": versions.pop("leaseproof"),
-        "started": started.isoformat(timespec="seconds"),
+        "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": command,
         "wall_seconds": round(time.monotonic() - since, 3),
         "cpu_seconds": round(_cpu_seconds(), 3),

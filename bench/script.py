@@ -54,7 +54,7 @@ class Unmet(Exception):
 
 
 class Run:
-    """One arm under way. `settle`, `deserted` and `close` are the bench's; all else is for scripts."""
+    """One arm under way. `settle`, `adapter_fault` and `close` are the bench's; all else is for scripts."""
 
     def __init__(
         self, stage: Stage, history: History, desk: Desk, control: Control, describe: Mapping[str, Any]
@@ -367,10 +367,14 @@ class Run:
             if number not in received:
                 self.receive(number, partial(fault.confirm, events))
 
-    def deserted(self) -> str:
-        """Which worker ended although nobody had told it to; empty when none did."""
+    def adapter_fault(self) -> str:
+        """What the adapter did that no queue could have: empty when nothing."""
         events = self.history.events()
+        known = {event["job"] for event in events if event["event"] == "enqueued"}
         told = {event["target"] for event in events if event["event"] == "fault" and event["injected"]}
+        for event in events:
+            if event["event"] == "started" and event["job"] not in known:
+                return f"worker {event['worker']} started {event['job']!r}, and no such job was enqueued"
         for worker in self._workers:
             gone = exit_of(events, worker.pid)
             if gone and worker.name not in told and not worker.dismissed:

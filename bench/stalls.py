@@ -20,6 +20,7 @@ class StallMeter:
 
     def __init__(self) -> None:
         self._stalls: list[tuple[float, float]] = []
+        self._awake = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._measure, name="stalls", daemon=True)
 
@@ -32,18 +33,20 @@ class StallMeter:
         self._thread.join()
 
     def _measure(self) -> None:
-        before = time.monotonic()
+        self._awake = time.monotonic()
         while not self._stop.is_set():
             time.sleep(TICK)
             now = time.monotonic()
-            if now - before - TICK > WORTH_KEEPING:
-                self._stalls.append((now, now - before - TICK))
-            before = now
+            if now - self._awake - TICK > WORTH_KEEPING:
+                self._stalls.append((now, now - self._awake - TICK))
+            self._awake = now
 
     def longest(self, since: float = 0.0) -> tuple[float, float]:
-        """The longest stall that ended after `since`, in seconds, and the moment when it ended; (0, since) for none."""
+        """The longest stall that went on after `since`, in seconds, and when it ended; (0, since) for none."""
+        now = time.monotonic()
+        under_way = now - self._awake - TICK
+        worst, at = (under_way, now) if under_way > WORTH_KEEPING else (0.0, since)
         # From the end: an arm asks for its own few seconds of what may be minutes.
-        worst, at = 0.0, since
         for moment, stall in reversed(self._stalls):
             if moment < since:
                 break

@@ -1,5 +1,6 @@
 """The one-variable rule: a twin overrides exactly one member of the subject's own code, and really changes it."""
 
+import ast
 import difflib
 import inspect
 import textwrap
@@ -48,7 +49,7 @@ def difference(twin: Twin) -> Difference:
     if len(subject.__bases__) != 1 or subject.__bases__[0] is object:
         raise TwinError(f"twin {twin.name} must be a subclass of exactly one class of the subject")
     sound = subject.__bases__[0]
-    if sound.__module__ == subject.__module__:
+    if sound.__module__.partition(".")[0] == subject.__module__.partition(".")[0]:
         raise TwinError(f"twin {twin.name} must subclass the subject's own class, not {sound.__name__} beside it")
     members = sorted(set(vars(subject)) - _NOT_MEMBERS)
     if len(members) != 1:
@@ -62,35 +63,57 @@ def difference(twin: Twin) -> Difference:
     changed = vars(subject)[name]
     if type(original) is not type(changed):
         raise TwinError(f"twin {twin.name} turns {name} from {type(original).__name__} into {type(changed).__name__}")
-    if _essence(original) == _essence(changed):
+    diff = _diff(_text(name, original), _text(name, changed))
+    if _essence(original) == _essence(changed) or not diff:
         raise TwinError(f"twin {twin.name} overrides {name} with the same thing: it is equal to the sound one")
-    return Difference(f"{sound.__name__}.{name}", _diff(_text(name, original), _text(name, changed)))
+    return Difference(f"{sound.__name__}.{name}", diff)
 
 
-def _essence(member: Any) -> Any:
-    """What a member does, whatever it is called and wherever it stands."""
+def _parts(member: Any) -> list[Any]:
+    """The functions that a member is made of; the member itself when it is none."""
     if isinstance(member, property):
-        return tuple(_essence(part) for part in (member.fget, member.fset, member.fdel))
-    if isinstance(member, (staticmethod, classmethod)):
-        return _essence(member.__func__)
+        return [part for part in (member.fget, member.fset, member.fdel) if part]
+    return [member.__func__ if isinstance(member, (staticmethod, classmethod)) else member]
+
+
+def _source(part: Any) -> str | None:
+    """The source of a function; None for anything else."""
+    try:
+        return textwrap.dedent(inspect.getsource(part))
+    except (OSError, TypeError):
+        return None
+
+
+def _essence(member: Any) -> list[Any]:
+    """What a member does, whatever its layout and its docstrings."""
     if isinstance(member, str):
         return member.split()
-    code = getattr(member, "__code__", None)
+    return [_meaning(source) if (source := _source(part)) else _code(part) for part in _parts(member)]
+
+
+def _code(part: Any) -> Any:
+    """What a function whose source is gone does; anything else is what it is."""
+    code = getattr(part, "__code__", None)
     if code is None:
-        return member
-    constants = tuple(value for value in code.co_consts if value != getattr(member, "__doc__", None))
-    return code.co_code, constants, code.co_names, code.co_varnames, member.__defaults__
+        return part
+    constants = [value for value in code.co_consts if value != part.__doc__]
+    return code.co_code, constants, code.co_names, code.co_varnames, part.__defaults__, part.__kwdefaults__
+
+
+def _meaning(source: str) -> str:
+    """A function's syntax tree, without docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.dump(tree)
 
 
 def _text(name: str, member: Any) -> list[str]:
     """A member as the lines that a reader would compare."""
     if isinstance(member, str):
         return textwrap.dedent(member).strip().splitlines()
-    function: Any = member.fget if isinstance(member, property) else member
-    try:
-        return textwrap.dedent(inspect.getsource(function)).strip().splitlines()
-    except (OSError, TypeError):
-        return [f"{name} = {member!r}"]
+    return [line for part in _parts(member) for line in (_source(part) or f"{name} = {part!r}").strip().splitlines()]
 
 
 def _diff(sound: list[str], twin: list[str]) -> str:

@@ -31,7 +31,7 @@ def judge(events: Sequence[Event], checks: Sequence[Check]) -> Verdict:
     unsupported = next((event["reason"] for event in events if event["event"] == "unsupported"), "")
     if unsupported:
         return Verdict("unsupported", reason=unsupported)
-    doubt = _without_receipt(events) or _broken_premise(events) or _stall(events)
+    doubt = _broken_premise(events) or _without_receipt(events) or _stall(events)
     if doubt:
         return Verdict("inconclusive", reason=doubt)
     stuck = tuple(progress(events))
@@ -49,23 +49,24 @@ def as_expected(verdict: Verdict, expected: str, also: Sequence[str] = ()) -> bo
     return verdict.verdict == "fail" and expected in verdict.names and verdict.names <= {expected, *also}
 
 
-def _without_receipt(events: Sequence[Event]) -> str:
-    steps = [event for event in events if event["event"] == "fault"]
-    stuck = any(event["event"] == "wait" and event["must"] and not event["came"] for event in events)
-    if not steps and not stuck:
-        return "the script came to no fault step"
-    receipts = {event["step"] for event in events if event["event"] == "receipt"}
-    for step in steps:
-        if step["injected"] and step["step"] not in receipts:
-            why = next((f": {event['why']}" for event in events if event["event"] == "no-receipt"), "")
-            return f"the fault {step['kind']} on {step['target']} left no receipt{why}"
-        if step["injected"] is False and events[0]["arm"]["fault"]:
-            return f"the fault {step['kind']} on {step['target']} was not injected"
-    return ""
-
-
 def _broken_premise(events: Sequence[Event]) -> str:
-    return next((event["text"] for event in events if event["event"] == "premise" and not event["true"]), "")
+    broken = (event for event in events if event["event"] == "premise" and not event["true"])
+    return next((event["text"] or "a premise did not hold" for event in broken), "")
+
+
+def _without_receipt(events: Sequence[Event]) -> str:
+    steps = {event["step"]: f"{event['kind']} on {event['target']}" for event in events if event["event"] == "fault"}
+    for event in events:
+        if event["event"] == "no-receipt":
+            return f"the fault {steps[event['step']]} left no receipt: {event['why']}"
+    receipts = {event["step"] for event in events if event["event"] == "receipt"}
+    for event in events:
+        if event["event"] == "fault" and event["injected"] and event["step"] not in receipts:
+            return f"the fault {steps[event['step']]} left no receipt"
+        if event["event"] == "fault" and events[0]["arm"]["fault"] and not event["injected"]:
+            return f"the fault {steps[event['step']]} was not injected"
+    stuck = any(event["event"] == "wait" and event["must"] and not event["came"] for event in events)
+    return "" if steps or stuck else "the script came to no fault step"
 
 
 def _stall(events: Sequence[Event]) -> str:

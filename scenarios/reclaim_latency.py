@@ -49,7 +49,8 @@ def _(run: Run) -> None:
     run.fault(Kill(dying, during=job))
     run.observe("the owner is dead", job, columns=("id", "state", "leased_by", "lease_left", "attempt"))
     death, left = run.history.now(), float(job.row["lease_left"] or 0)
-    if job.restarted_within(1 + interval + SLACK, bound="lease + reclaim interval, and two polls and a margin"):
+    back = job.runs_within(1 + interval + SLACK, bound="lease + reclaim interval, and two polls and a margin")
+    if back and job.starts > 1:
         delay = run.history.now() - death
         run.figure("back after", f"{delay:.2f} s: {left:.2f} s of lease, {delay - left:.2f} s of reclaim")
 

@@ -41,6 +41,7 @@ def _(run: Run) -> None:
     told = run.worker("told", prefetch=2)
     job.until_started(by=told)
     run.observe("one runs, two are claimed ahead", job, *ahead)
+    run.premise(all(each.row["leased_by"] == "told" for each in ahead), "the worker has not claimed ahead")
 
     run.fault(Terminate(told, during=job))
     run.until_state(ahead, "queued", within=0.5)

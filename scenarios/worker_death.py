@@ -8,9 +8,11 @@ from typing import ClassVar, LiteralString
 
 from bench.checks import attempts_counted, held_by_state, nothing_lost, recovered
 from bench.faults import Kill
+from bench.job import Job
 from bench.scenario import Scenario, Twin
 from bench.script import Run
-from queue_core import Job, Queue
+from queue_core import Job as ClaimedJob
+from queue_core import Queue
 
 
 class ReclaimFindsNothing(Queue):
@@ -41,7 +43,7 @@ class ClaimLooksAtLease(Queue):
 class ClaimHoldsLock(Queue):
     """Everything as in the sound queue, but a claim keeps its transaction, and so its row lock, until the next one."""
 
-    def claim(self, worker: str, limit: int, lease: float, queue: str = "default") -> list[Job]:
+    def claim(self, worker: str, limit: int, lease: float, queue: str = "default") -> list[ClaimedJob]:
         self.connection.execute("COMMIT")
         self.connection.execute("BEGIN")
         return super().claim(worker, limit, lease, queue)
@@ -73,6 +75,15 @@ worker_death = Scenario(
 )
 
 
+def predictions(job: Job) -> dict[str, str]:
+    """What another worker would get now if the lock held the job, or the lease, or the state."""
+    return {
+        "lock": "0 jobs" if job.is_running else "1 job",
+        "lease": "1 job" if job.row["lease_alive"] == "f" else "0 jobs",
+        "state": "0 jobs",
+    }
+
+
 @worker_death.script
 def _(run: Run) -> None:
     dying = run.worker("dying")
@@ -82,13 +93,8 @@ def _(run: Run) -> None:
 
     job.at(0.5)
     run.fault(Kill(dying, during=job))
-    got = run.offer(job, to=other)
-    run.observe(
-        "dead owner, live lease: what another worker gets",
-        job,
-        seen=got,
-        predicts={"lock": "1 job", "lease": "0 jobs", "state": "0 jobs"},
-    )
+    predicted, got = predictions(job), run.offer(job, to=other)
+    run.observe("dead owner, live lease: what another worker gets", job, seen=got, predicts=predicted)
     run.premise(job.row["lease_alive"] != "f", "the lease ran out before the first observation was made")
     run.dismiss(other)
 
@@ -96,13 +102,13 @@ def _(run: Run) -> None:
     run.observe("the lease has run out, and no reclaim has run", job)
 
     other = run.worker("other-2")
-    got = run.offer(job, to=other)
+    predicted, got = predictions(job), run.offer(job, to=other)
     run.observe(
         "dead owner, expired lease, no lock: what yet another worker gets",
         job,
         columns=("id", "state", "leased_by", "lease_alive", "locked"),
         seen=got,
-        predicts={"lock": "1 job", "lease": "1 job", "state": "0 jobs"},
+        predicts=predicted,
     )
     run.dismiss(other)
 
