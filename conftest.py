@@ -22,6 +22,7 @@ _FOLDER = Path(__file__).parent / "scenarios"
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("leaseproof")
     group.addoption("--postgres", default="auto", help="auto, embedded, system, docker[:image] or a DSN")
+    group.addoption("--out", type=Path, default=None, help="a folder for the results of scenarios")
     group.addoption("--lease", type=float, default=1.0, help="the lease in seconds")
 
 
@@ -98,7 +99,7 @@ class Matrix:
             scenarios: list[Scenario] = [each.scenario for each in self._arms]
             running = self._stack.enter_context(runner.bench(self._settings, scenarios))
             pool = self._stack.enter_context(runner.Pool(running, Quiet()))
-            self._futures = {(each.scenario.name, each.id): pool.submit(each) for each in self._arms}
+            self._futures = pool.submit_all(self._arms)
         return self._futures[arm.scenario.name, arm.id].result()
 
     def close(self) -> None:
@@ -109,7 +110,9 @@ _MATRIX = pytest.StashKey[Matrix]()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    out = session.config.rootpath / "leaseproof-runs" / datetime.now().strftime("pytest-%Y-%m-%d-%H%M%S")
+    out = session.config.getoption("--out") or session.config.rootpath / "leaseproof-runs" / datetime.now().strftime(
+        "pytest-%Y-%m-%d-%H%M%S"
+    )
     settings = runner.Settings(
         subject=discover.subject("queue_core"),
         out=out,

@@ -157,7 +157,7 @@ def differences(scenarios: Sequence[Scenario]) -> dict[str, dict[str, Difference
 
 
 class Pool:
-    """Arms under way, a few at a time: `submit` them all, then take each outcome where it is wanted."""
+    """Arms under way, a few at a time; take each outcome where it is wanted."""
 
     def __init__(self, running: Bench, watcher: Watcher) -> None:
         self._bench = running
@@ -171,8 +171,17 @@ class Pool:
         self._bench.stop()
         self._executor.shutdown(cancel_futures=True)
 
-    def submit(self, arm: Arm) -> Future[ArmResult]:
-        return self._executor.submit(self._bench.run, arm, self._watcher)
+    def submit_all(self, arms: Sequence[Arm]) -> dict[tuple[str, str], Future[ArmResult]]:
+        """Start arms, by scenario and id: one of each scenario in turn, so that crowded ones don't come all at once."""
+        turns: dict[str, int] = {}
+        order: list[tuple[int, int, Arm]] = []
+        for arm in arms:
+            turns[arm.scenario.name] = turns.get(arm.scenario.name, 0) + 1
+            order.append((turns[arm.scenario.name], len(order), arm))
+        return {
+            (arm.scenario.name, arm.id): self._executor.submit(self._bench.run, arm, self._watcher)
+            for _, _, arm in sorted(order, key=lambda entry: entry[:2])
+        }
 
 
 def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher, command: str) -> dict[str, Any]:
@@ -182,8 +191,8 @@ def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher,
     started, since = datetime.now(UTC), time.monotonic()
     with bench(settings, chosen) as running:
         with Pool(running, watcher) as pool:
-            futures = [(arm, pool.submit(arm)) for group in _longest_first(arms) for arm in group]
-            outcomes = {(arm.scenario.name, arm.id): future.result() for arm, future in futures}
+            futures = pool.submit_all([arm for group in arms.values() for arm in group])
+            outcomes = {key: future.result() for key, future in futures.items()}
         longest = running.stalls.longest()[0]
         versions = dict(running.versions)
     results = [ScenarioResult(s, found[s.name], [outcomes[s.name, arm.id] for arm in arms[s.name]]) for s in chosen]
@@ -210,11 +219,6 @@ def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher,
     }
     result.write(data, settings.out / "result.json")
     return data
-
-
-def _longest_first(arms: Mapping[str, Sequence[Arm]]) -> list[Sequence[Arm]]:
-    """Scenarios with many arms first: what comes last runs alone."""
-    return sorted(arms.values(), key=len, reverse=True)
 
 
 def _cpu_seconds() -> float:
