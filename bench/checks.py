@@ -5,7 +5,7 @@ Times are the witness's, on the bench's clock; what the queue says of itself (`r
 """
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -29,6 +29,7 @@ Check = Callable[[Sequence[Event]], Iterator[Anomaly]]
 class Execution:
     """One run of a job as the witness saw it. `start`, `end` are positions; `end` is past the last while it goes on."""
 
+    number: int
     job: str
     worker: str
     attempt: int | None
@@ -41,14 +42,20 @@ class Execution:
 
 
 def executions(events: Sequence[Event]) -> list[Execution]:
-    """All executions in the order of their starts."""
+    """All executions in the order of their starts.
+
+    One whose process was reaped is over, too: that may be written before the witness notices that its puppet is gone.
+    """
     endings = {event["execution"]: i for i, event in enumerate(events) if event["event"] in ENDINGS}
+    exits = {event["pid"]: i for i, event in enumerate(events) if event["event"] == "exited"}
     found = []
     for i, event in enumerate(events):
         if event["event"] == "started":
             end = endings.get(event["execution"], len(events))
             ending = events[end]["event"] if end < len(events) else "running"
-            found.append(Execution(event["job"], event["worker"], event["attempt"], i, end, ending))
+            if i < exits.get(event["pid"], -1) < end:
+                end, ending = exits[event["pid"]], "died"
+            found.append(Execution(event["execution"], event["job"], event["worker"], event["attempt"], i, end, ending))
     return found
 
 
@@ -114,19 +121,27 @@ def _is_row(event: Event, job: str) -> bool:
 def _handed_out_again(events: Sequence[Event]) -> Iterator[tuple[Execution, Execution]]:
     """Neighbouring executions of one job between which nothing gave the job back: no reclaim, no failure."""
     for runs in _by_job(events).values():
-        spent: set[int] = set()
-        for earlier, later in pairwise(runs):
-            given_back = _reclaim_between(events, earlier, later, spent)
-            if given_back is not None:
-                spent.add(given_back)  # one reclaim gives a job back once
-            elif not (earlier.ending == "raised" and earlier.end < later.start):
+        for (earlier, later), reclaimed in zip(pairwise(runs), _reclaims(events, runs), strict=True):
+            if not reclaimed and not (earlier.ending == "raised" and earlier.end < later.start):
                 yield earlier, later
 
 
+def _reclaims(events: Sequence[Event], runs: Sequence[Execution]) -> list[bool]:
+    """For each two neighbouring executions of a job, whether a reclaim gave it back between; each counts once."""
+    spent: set[int] = set()
+    found = []
+    for earlier, later in pairwise(runs):
+        position = _reclaim_between(events, earlier, later, spent)
+        found.append(position is not None)
+        if position is not None:
+            spent.add(position)
+    return found
+
+
 def _reclaim_between(
-    events: Sequence[Event], earlier: Execution, later: Execution, spent: frozenset[int] | set[int] = frozenset()
+    events: Sequence[Event], earlier: Execution, later: Execution, spent: Collection[int]
 ) -> int | None:
-    """The position of a reclaim that gave the job back between two starts.
+    """The position of a reclaim, not spent yet, that gave the job back between two starts.
 
     It counts from when it was asked for, `since`: the next start may be reported before its answer is.
     """
@@ -142,7 +157,7 @@ def _reclaim_between(
 
 def recovered(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`stranded`: a job was not finished by anybody, or later than claimed, or its queue does not know that it was."""
-    finished = {event["job"] for event in events if event["event"] == "finished"}
+    finished = {event["job"]: i for i, event in enumerate(events) if event["event"] == "finished"}
     rows = _last_rows(events)
     for i, event in enumerate(events):
         if event["event"] != "enqueued" or event["role"] == "decoy":
@@ -156,7 +171,7 @@ def recovered(events: Sequence[Event]) -> Iterator[Anomaly]:
             )
         elif job not in finished:
             yield Anomaly("stranded", f"{job} was not finished by anybody", (i,))
-        elif job in rows and events[rows[job]]["row"]["state"] in ("queued", "running"):
+        elif rows.get(job, -1) > finished[job] and events[rows[job]]["row"]["state"] in ("queued", "running"):
             state = events[rows[job]]["row"]["state"]
             yield Anomaly("stranded", f"{job} was finished, and at the end its queue says {state}", (i, rows[job]))
 
@@ -220,11 +235,12 @@ class _Told:
 def _told(events: Sequence[Event]) -> Iterator[_Told]:
     for sent, event in enumerate(events):
         if event["event"] == "fault" and event["kind"] == "SIGTERM":
-            for taken in range(sent, len(events)):
-                if events[taken]["event"] == "receipt" and events[taken]["step"] == event["step"]:
-                    worker = event["target"]
-                    next_one = (i for i in range(taken, len(events)) if _is_of(events[i], "spawned", worker))
-                    yield _Told(worker, sent, taken, next(next_one, len(events)))
+            receipts = (i for i, e in enumerate(events) if e["event"] == "receipt" and e["step"] == event["step"])
+            taken = next(receipts, None)
+            if taken is not None:
+                worker = event["target"]
+                next_one = (i for i in range(taken, len(events)) if _is_of(events[i], "spawned", worker))
+                yield _Told(worker, sent, taken, next(next_one, len(events)))
 
 
 def _is_of(event: Event, kind: str, worker: str) -> bool:
@@ -245,7 +261,7 @@ def served_to_the_end(events: Sequence[Event]) -> Iterator[Anomaly]:
     for told in _told(events):
         for run in executions(events):
             # From the signal on, not from its receipt: one that leaves at once is gone before that is written.
-            if told.is_mine(run) and run.start < told.sent < run.end and run.ending == "died":
+            if told.is_mine(run) and run.start < told.taken and told.sent < run.end and run.ending == "died":
                 yield Anomaly("abandoned", f"{run.worker} left {run.job} on SIGTERM", (run.start, told.sent, run.end))
 
 
@@ -289,23 +305,39 @@ def late_finish_refused(events: Sequence[Event]) -> Iterator[Anomaly]:
 
     The row is judged as it was between the late end and the owner's, since the final state hides it.
     """
-    for stale, owner in _superseded(events):
-        shown = next((i for i in range(owner.start, len(events)) if _accepts(events[i], stale)), None)
+    runs = _by_job(events)
+    for stale, owner, _ in _superseded(events):
+        mine = runs[stale.job]
+        shown = next((i for i in range(owner.start, len(events)) if _accepts(events, i, mine) == stale), None)
         text = f"the end that {stale.worker} made of {stale.job} was taken, and {owner.worker} had it by then"
         if shown is None and stale.ending in ("finished", "raised") and owner.start < stale.end < owner.end:
-            between = range(stale.end, owner.end)
+            # Only as long as nobody else can have ended it: a finish may be in the row before it is witnessed.
+            others = [_may_end(events, run) for run in mine if run != stale and run.ending != "died"]
+            between = range(stale.end, min([owner.end, *(end for end in others if end > stale.start)]))
             shown = next((i for i in between if _is_row(events[i], stale.job) and _is_over(events[i])), None)
             text = f"{stale.job} is over by {stale.worker}, and {owner.worker} is still running it"
         if shown is not None:
             yield Anomaly("stale-finish-accepted", text, (stale.start, owner.start, shown))
 
 
-def _accepts(event: Event, run: Execution) -> bool:
-    return (
-        event["event"] == "outcome"
-        and event["accepted"]
-        and (event["job"], event["worker"], event["attempt"]) == (run.job, run.worker, run.attempt)
-    )
+def _accepts(events: Sequence[Event], i: int, runs: Sequence[Execution]) -> Execution | None:
+    """The execution of a job whose end was accepted at a position: by its attempt where the queue counts them."""
+    event = events[i]
+    if event["event"] != "outcome" or not event["accepted"] or event["job"] != runs[0].job:
+        return None
+    mine = [run for run in runs if run.worker == event["worker"] and run.start < i]
+    named = [run for run in mine if run.attempt == event["attempt"]]
+    return (named or mine)[-1] if mine else None
+
+
+def _may_end(events: Sequence[Event], run: Execution) -> int:
+    """From where on an execution may have ended: its first order to finish or to fail."""
+    for i in range(run.start, min(run.end, len(events))):
+        event = events[i]
+        mine = event["event"] == "ordered" and event["execution"] == run.number
+        if mine and event["order"].get("order") in ("finish", "fail"):
+            return i
+    return run.end
 
 
 def _is_over(row: Event) -> bool:
@@ -314,28 +346,22 @@ def _is_over(row: Event) -> bool:
 
 def one_owner(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`two-owners`: one who had lost the job was told by its heartbeat that it still holds it."""
-    for stale, owner in _superseded(events):
-        if stale.worker == owner.worker:
-            continue  # its heartbeat renews the later claim
-        for i in range(owner.start, min(owner.end, len(events))):
+    for stale, owner, anew in _superseded(events):
+        for i in range(owner.start, min(owner.end, anew)):
             if _is_of(events[i], "renewed", stale.worker) and stale.job in events[i]["kept"]:
-                text = (
-                    f"{stale.worker} renewed {stale.job} while {owner.worker} held it: both believe that it is theirs"
-                )
+                text = f"{stale.worker} renewed {stale.job} while {owner.worker} held it: both believe it to be theirs"
                 yield Anomaly("two-owners", text, (stale.start, owner.start, i))
                 break
 
 
-def _superseded(events: Sequence[Event]) -> Iterator[tuple[Execution, Execution]]:
-    """Each execution whose job was reclaimed from it, with each later one until its worker got the job anew."""
+def _superseded(events: Sequence[Event]) -> Iterator[tuple[Execution, Execution, int]]:
+    """Each execution whose job was reclaimed from it, with each later one, and where its worker got the job anew."""
     for runs in _by_job(events).values():
-        for i, stale in enumerate(runs):
-            if i + 1 == len(runs) or _reclaim_between(events, stale, runs[i + 1]) is None:
-                continue
-            for owner in runs[i + 1 :]:
-                yield stale, owner
-                if owner.worker == stale.worker:
-                    break
+        for i, reclaimed in enumerate(_reclaims(events, runs)):
+            if reclaimed:
+                again = (run.start for run in runs[i + 1 :] if run.worker == runs[i].worker)
+                anew = next(again, len(events))
+                yield from ((runs[i], owner, anew) for owner in runs[i + 1 :] if owner.start <= anew)
 
 
 def schema_refuses(events: Sequence[Event]) -> Iterator[Anomaly]:

@@ -300,20 +300,20 @@ def _shown(out: Path) -> Path:
 
 def _check(options: argparse.Namespace) -> int:
     events = load(options.history)
-    header = events[0]
-    (scenario,) = discover.pick([header["scenario"]], discover.scenarios())
+    known = discover.scenarios()
     try:
+        (scenario,) = discover.pick([events[0]["scenario"]], known)
+        arm = events[0]["arm"]
         verdict = judge(events, scenario.checks)
-        arm = header["arm"]
-        expected = as_expected(verdict, arm["expected"], arm["also"])
-    except (KeyError, TypeError, AttributeError) as error:
-        raise HistoryError(f"{options.history} is no history of {scenario.name}: {error!r}") from error
+        expected, id = as_expected(verdict, arm["expected"], arm["also"]), arm["id"]
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise HistoryError(f"{options.history} lacks what a history has: {error!r}") from error
     if options.json:
         anomalies = [{"name": a.name, "text": a.text, "events": list(a.events)} for a in verdict.anomalies]
         answer = {"verdict": verdict.verdict, "anomalies": anomalies, "reason": verdict.reason, "as_expected": expected}
-        print(json.dumps({"scenario": scenario.name, "arm": arm["id"], **answer}, ensure_ascii=False, indent=1))
+        print(json.dumps({"scenario": scenario.name, "arm": id, **answer}, ensure_ascii=False, indent=1))
     else:
-        print(f"{scenario.name} {arm['id']}: {verdict.verdict}, {'as it must be' if expected else 'not as it must be'}")
+        print(f"{scenario.name} {id}: {verdict.verdict}, {'as it must be' if expected else 'not as it must be'}")
         for anomaly in verdict.anomalies:
             print(f"    {anomaly.name}: {anomaly.text} (lines {', '.join(str(i + 1) for i in anomaly.events)})")
         if verdict.reason:

@@ -20,6 +20,11 @@ def finish(events: Sequence[Event], job: str, worker: str | None = None) -> Even
     )
 
 
+def is_finished(events: Sequence[Event], job: str) -> bool:
+    """Whether a job was finished, and nobody is at it any more."""
+    return finish(events, job) is not None and running(events, job) is None
+
+
 def running(events: Sequence[Event], job: str, worker: str | None = None) -> Event | None:
     """The `started` event of an execution of the job that has not ended, on that worker if one is named."""
     ended = {event["execution"] for event in events if event["event"] in ENDINGS}

@@ -97,6 +97,8 @@ def load(path: Path) -> list[Event]:
         if event is None:
             raise HistoryError(f"{path} is not a history: line {number} is not an event with `t` and `event`")
         events.append(event)
+    if last and events and events[-1]["event"] == "end":
+        raise HistoryError(f"{path} is not a history: something follows its end")
     events += filter(None, [_event(last)])
     if not events or events[0]["event"] != "header":
         raise HistoryError(f"{path} is not a history: its first line is not a header")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bench import contract
 from bench.children import how, last_words
 from bench.contract import AdapterFault
-from bench.events import count_of, exit_of, finish, is_ready, is_ready_or_gone, starts
+from bench.events import count_of, exit_of, is_finished, is_ready, is_ready_or_gone, starts
 from bench.faults import Evidence, Fault, NoReceipt
 from bench.history import Event, History
 from bench.job import Job
@@ -249,7 +249,7 @@ class Run:
         """Wait for the finish of each, and then for the queue to say so: it is told after the witness is."""
         for job in jobs:
             name = job.name
-            if not self.wait(f"{name} finished", partial(finish, job=name), within, name, bound):
+            if not self.wait(f"{name} finished", partial(is_finished, job=name), within, name, bound):
                 return False
         return self.until_over(jobs)
 

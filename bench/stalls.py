@@ -4,6 +4,7 @@ A thread sleeps for 5 ms again and again, and measures by how much it oversleeps
 that ate into the arm's margin.
 """
 
+import math
 import threading
 import time
 from typing import Self
@@ -31,6 +32,7 @@ class StallMeter:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
+        self._awake = math.inf  # what passes from now on is no stall
 
     def _measure(self) -> None:
         self._awake = time.monotonic()

@@ -5,6 +5,7 @@ import difflib
 import inspect
 import textwrap
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from bench.scenario import Twin
@@ -73,22 +74,51 @@ def _parts(member: Any) -> list[Any]:
     """The functions that a member is made of; the member itself when it is none."""
     if isinstance(member, property):
         return [part for part in (member.fget, member.fset, member.fdel) if part]
-    return [member.__func__ if isinstance(member, (staticmethod, classmethod)) else member]
+    if isinstance(member, cached_property):
+        return [member.func]
+    part = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+    if hasattr(part, "__wrapped__"):
+        return [part]  # inspect finds the function within
+    cells = (cell.cell_contents for cell in getattr(part, "__closure__", None) or ())
+    return [part, *(cell for cell in cells if inspect.isfunction(cell))]
 
 
 def _source(part: Any) -> str | None:
-    """The source of a function; None for anything else."""
+    """The source of a function, indented as it stands; None for anything else."""
     try:
-        return textwrap.dedent(inspect.getsource(part))
+        return inspect.getsource(part)
     except (OSError, TypeError):
         return None
 
 
 def _essence(member: Any) -> list[Any]:
-    """What a member does, whatever its layout and its docstrings."""
+    """What a member does, whatever its layout, its docstrings and its annotations."""
     if isinstance(member, str):
         return member.split()
-    return [_meaning(source) if (source := _source(part)) else _code(part) for part in _parts(member)]
+    decorated = not isinstance(member, (property, cached_property))
+    return [_meaning(part, decorated) for part in _parts(member)]
+
+
+def _meaning(part: Any, decorated: bool) -> Any:
+    """A function's syntax tree, without what does nothing."""
+    source = _source(part)
+    if source is None:
+        return _code(part)
+    try:
+        # Under an `if`, for a method stands indented, and a string in it may begin at the left.
+        tree = ast.parse(f"if True:\n{source}" if source[0].isspace() else source)
+    except SyntaxError:  # a part of a statement, such as a lambda on a line of its own
+        return _code(part)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+            if ast.get_docstring(node) is not None:
+                node.body = node.body[1:] or [ast.Pass()]
+            if not decorated:
+                node.decorator_list = []
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+    return ast.dump(tree)
 
 
 def _code(part: Any) -> Any:
@@ -100,20 +130,12 @@ def _code(part: Any) -> Any:
     return code.co_code, constants, code.co_names, code.co_varnames, part.__defaults__, part.__kwdefaults__
 
 
-def _meaning(source: str) -> str:
-    """A function's syntax tree, without docstrings."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-    return ast.dump(tree)
-
-
 def _text(name: str, member: Any) -> list[str]:
     """A member as the lines that a reader would compare."""
     if isinstance(member, str):
         return textwrap.dedent(member).strip().splitlines()
-    return [line for part in _parts(member) for line in (_source(part) or f"{name} = {part!r}").strip().splitlines()]
+    texts = (textwrap.dedent(_source(part) or f"{name} = {part!r}") for part in _parts(member))
+    return [line for text in texts for line in text.strip().splitlines()]
 
 
 def _diff(sound: list[str], twin: list[str]) -> str:

@@ -58,7 +58,7 @@ def _without_receipt(events: Sequence[Event]) -> str:
     steps = {event["step"]: f"{event['kind']} on {event['target']}" for event in events if event["event"] == "fault"}
     for event in events:
         if event["event"] == "no-receipt":
-            return f"the fault {steps[event['step']]} left no receipt: {event['why']}"
+            return f"the fault {steps.get(event['step'], event['step'])} left no receipt: {event['why']}"
     receipts = {event["step"] for event in events if event["event"] == "receipt"}
     for event in events:
         if event["event"] == "fault" and event["injected"] and event["step"] not in receipts:
