@@ -1,5 +1,6 @@
 """Small questions to a history: who started what, what ended it, who is still at it."""
 
+import math
 from collections.abc import Sequence
 
 from bench.history import Event
@@ -62,6 +63,12 @@ def is_ready_or_gone(events: Sequence[Event], pid: int) -> bool:
 def renewals(events: Sequence[Event], worker: str, job: str) -> int:
     """How many heartbeats of a worker renewed a job."""
     return sum(e["event"] == "renewed" and e["worker"] == worker and job in e["kept"] for e in events)
+
+
+def last_renewal(events: Sequence[Event], worker: str, job: str) -> float:
+    """When a worker last renewed a job, in seconds; -inf when it never did."""
+    mine = (e["t"] for e in events if e["event"] == "renewed" and e["worker"] == worker and job in e["kept"])
+    return max(mine, default=-math.inf)
 
 
 def beat_since(events: Sequence[Event], job: str, worker: str) -> bool:

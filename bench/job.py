@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench.events import beat_since, finish, outcome, renewals, running, runs_alive, starts
+from bench.events import beat_since, finish, last_renewal, outcome, renewals, running, runs_alive, starts
 from bench.orders import FINISH
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ class Job:
         before = renewals(self.run.history.events(), by.name, self.name)
         what = f"{by.name} renewed {self.name}"
         self.run.need(what, lambda events: renewals(events, by.name, self.name) > before)
+
+    def since_renewed(self, by: Worker) -> float:
+        """How long ago a worker last renewed it, in leases."""
+        renewed = last_renewal(self.run.history.events(), by.name, self.name)
+        return (self.run.history.now() - renewed) / self.run.lease
 
     def until_heartbeat(self, of: Worker) -> None:
         """Wait until a heartbeat of a worker was answered since the job's last start, for or against. Raises Unmet."""

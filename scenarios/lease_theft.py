@@ -46,6 +46,7 @@ def _(run: Run) -> None:
     job.until_renewed(by=paused)
 
     with run.fault(Pause(paused, during=job)):
+        run.premise(job.since_renewed(by=paused) < 0.3, "the pause came late: another renewal may have been on its way")
         run.until_lease_over(job, within=1.5)
         back = run.reclaim()
         run.observe("what a rival's reclaim gives back", job, seen=back)
