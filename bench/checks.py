@@ -44,7 +44,8 @@ class Execution:
 def executions(events: Sequence[Event]) -> list[Execution]:
     """All executions in the order of their starts.
 
-    One whose process was reaped is over, too: that may be written before the witness notices that its puppet is gone.
+    None outlives its process: that this was reaped may be written before the puppet's last word, or before its silence
+    is noticed.
     """
     endings = {event["execution"]: i for i, event in enumerate(events) if event["event"] in ENDINGS}
     exits = {event["pid"]: i for i, event in enumerate(events) if event["event"] == "exited"}
@@ -54,7 +55,7 @@ def executions(events: Sequence[Event]) -> list[Execution]:
             end = endings.get(event["execution"], len(events))
             ending = events[end]["event"] if end < len(events) else "running"
             if i < exits.get(event["pid"], -1) < end:
-                end, ending = exits[event["pid"]], "died"
+                end, ending = exits[event["pid"]], "died" if ending == "running" else ending
             found.append(Execution(event["execution"], event["job"], event["worker"], event["attempt"], i, end, ending))
     return found
 

@@ -960,6 +960,10 @@ MISJUDGED_ONCE = [
         ),
     ),
     (
+        "the exit is written before the finish, which came first",
+        sane(served_to_the_end, "finished, and reaped early", [a.started, TERM, receipt(), exited("A"), a.finished]),
+    ),
+    (
         "a death is reaped before it is witnessed, and the next one begins between",
         sane(no_overlap, "reaped, and then begun by another", [a.started, exited("A", KILLED), b.started, a.died]),
     ),
