@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bench.events import beat_since, finish, last_renewal, outcome, renewals, running, runs_alive, starts
+from bench.history import Event
 from bench.orders import FINISH
 
 if TYPE_CHECKING:
@@ -38,6 +40,15 @@ class Job:
     def until_started(self, by: Worker) -> None:
         """Wait until a worker has begun it. Raises Unmet."""
         self.run.need(f"{self.name} started by {by.name}", lambda events: starts(events, self.name, by.name))
+
+    def until_waiters_began(self, within: float) -> bool:
+        """Wait until all who waited at the barrier when it was let go have begun it; False if they do not in time."""
+        waited = {name for e in self.run.history.events() if e["event"] == "let-go" for name in e["waiting"]}
+
+        def found(events: Sequence[Event]) -> bool:
+            return waited <= {start["worker"] for start in starts(events, self.name)}
+
+        return self.run.wait(f"{self.name} begun by all who waited for it", found, within)
 
     def until_finished(self, by: Worker) -> None:
         """Wait until a worker's execution of it has ended as ordered. Raises Unmet."""

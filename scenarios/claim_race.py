@@ -54,6 +54,7 @@ def _(run: Run) -> None:
         crowd = Crowd(run, "claimer", 7, first=2)
         run.fault(crowd)
         run.until_gathered(barrier, [first, *crowd.workers], within=0.5)
+    job.until_waiters_began(within=2)
     run.offer(job, to=first)
     run.observe("the bench has let go of the row", job)
 

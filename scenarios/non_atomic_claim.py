@@ -5,7 +5,7 @@ The same race as in claim-race, seen from outside: not who was handed the job, b
 
 from bench.checks import effect_once, nothing_lost, recovered
 from bench.faults import Crowd
-from bench.orders import FINISH, effect
+from bench.orders import effect
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from scenarios.claim_race import SelectThenUpdate
@@ -25,12 +25,16 @@ non_atomic_claim = Scenario(
 
 @non_atomic_claim.script
 def _(run: Run) -> None:
-    job = run.enqueue(orders=[effect("mail to customer 1842"), FINISH])
+    job = run.enqueue(orders=[effect("mail to customer 1842")])
     with run.holding(job) as barrier:
         first = run.worker("claimer-1")
         crowd = Crowd(run, "claimer", 7, first=2)
         run.fault(crowd)
         run.until_gathered(barrier, [first, *crowd.workers], within=0.5)
-    job.finished_within(5, bound="a claimer is idle")
+    job.until_waiters_began(within=2)
     run.offer(job, to=first)
+    run.observe("the bench has let go of the row", job)
+
+    job.finish()
+    job.finished_within(5, bound="it was told to end")
     run.observe("the end", job)
