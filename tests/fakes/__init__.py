@@ -1,0 +1,1 @@
+"""Tiny fake subjects, one misbehaviour each, to see whether the bench calls each by its right name."""

@@ -1,0 +1,1 @@
+"""The bench against real processes, real sockets and a real server."""
