@@ -23,6 +23,15 @@ class AdapterFault(Exception):
     """The adapter broke the contract: it died, hung, printed rubbish or lied. Never the queue's own failure."""
 
 
+class Row(dict[str, str | None]):
+    """What an `inspect` says of one job. A column that a script looks at and the adapter does not give is its fault."""
+
+    def __missing__(self, column: str) -> str | None:
+        if self["state"] == "absent":
+            return None
+        raise AdapterFault(f"inspect: the row of {self['id']} has no `{column}`, and this scenario looks at it")
+
+
 def check_describe(answer: Mapping[str, Any]) -> None:
     """`describe`: who the queue is and what the bench must know to be fair."""
     _fields("describe", answer, {"subject": str, "version": str, "protocol": int, "slack": (int, float), "drain": dict})
@@ -48,11 +57,14 @@ def check_enqueue(answer: Mapping[str, Any], wanted: int) -> None:
 def check_inspect(answer: Mapping[str, Any], ids: list[str]) -> None:
     """`inspect`: a row for each id asked for, in order, with its state in the bench's words."""
     rows = answer.get("rows")
-    if not isinstance(rows, list) or [row.get("id") for row in rows if isinstance(row, dict)] != ids:
+    if not isinstance(rows, list) or [isinstance(row, dict) and row.get("id") for row in rows] != ids:
         raise AdapterFault(f"inspect: rows is a list of objects, one for each of the ids {', '.join(ids)}, in order")
     for row in rows:
         if row.get("state") not in STATES:
             raise AdapterFault(f"inspect: state is {row.get('state')!r}; it is one of {', '.join(STATES)}")
+        for column, value in row.items():
+            if value is not None and not isinstance(value, str):
+                raise AdapterFault(f"inspect: {column} is {value!r}; a row's values are strings, psql's way, or null")
 
 
 def check_reclaim(answer: Mapping[str, Any]) -> None:

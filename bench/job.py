@@ -10,6 +10,7 @@ from bench.history import Event
 from bench.orders import FINISH
 
 if TYPE_CHECKING:
+    from bench.contract import Row
     from bench.script import Run
     from bench.subject import Worker
 
@@ -23,7 +24,7 @@ class Job:
         self.id = id
 
     @property
-    def row(self) -> dict[str, str | None]:
+    def row(self) -> Row:
         """What the queue says of it now."""
         return self.run.inspect([self])[0]
 

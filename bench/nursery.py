@@ -48,7 +48,8 @@ class Nursery:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._socket.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # It may be gone.
+            self._socket.shutdown(socket.SHUT_WR)
         self._process.wait()
         self._reader.join()
         self._socket.close()
@@ -71,7 +72,8 @@ class Nursery:
             return child
 
     def _read(self) -> None:
-        with self._socket.makefile("rb") as lines:
+        # A nursery that is killed with a request unread resets the connection: that is its end as well.
+        with contextlib.suppress(OSError), self._socket.makefile("rb") as lines:
             for line in lines:
                 message = json.loads(line)
                 if "born" in message:
@@ -129,7 +131,10 @@ def _fork(connection: socket.socket, function: Callable[[list[str]], int], mine:
         return False
     body = b""
     while len(body) < int.from_bytes(head):
-        body += connection.recv(int.from_bytes(head) - len(body))
+        part = connection.recv(int.from_bytes(head) - len(body))
+        if not part:
+            return False
+        body += part
     request: dict[str, Any] = json.loads(body)
     pid = os.fork()
     if pid == 0:
@@ -163,9 +168,14 @@ def _become(
             os.close(file)
         os.environ.clear()
         os.environ.update(request["env"])
-        status = function([request["command"]])
+        status = function([request["command"]]) or 0
     except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else 1
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if not isinstance(end.code, int | None):
+            print(end.code, file=sys.stderr)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)  # as an interpreter ends on it
     except BaseException:  # noqa: BLE001 - the process ends here, with its error in its log, as an interpreter does
         traceback.print_exc()
     finally:

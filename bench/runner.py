@@ -3,6 +3,7 @@
 import itertools
 import os
 import resource
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -128,9 +129,10 @@ def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
     sweep()
     settings.out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        run_dir = RunDir.create()
-        janitor = Janitor(run_dir.path)
-        stack.callback(janitor.close, CLEAN_WITHIN)
+        with _undisturbed():
+            run_dir = RunDir.create()
+            janitor = Janitor(run_dir.path)
+            stack.callback(janitor.close, CLEAN_WITHIN)
         server = postgres.start(settings.postgres, run_dir.path)
         stack.callback(server.stop)
         if server.kind == "dsn":
@@ -143,6 +145,16 @@ def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
             mark = {"LEASEPROOF_RUN": run_dir.id}
             launch = stack.enter_context(Nursery(settings.subject.warm, sorted(modules), mark)).spawn
         yield Bench(settings, run_dir.id, server, witness, stalls, launch, result.versions(server.describe()))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Signals wait meanwhile: nobody would remove a folder that no janitor knows of."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def differences(scenarios: Sequence[Scenario]) -> dict[str, dict[str, Difference]]:

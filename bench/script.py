@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench import contract
 from bench.children import how, last_words
-from bench.contract import AdapterFault
+from bench.contract import AdapterFault, Row
 from bench.events import count_of, exit_of, is_finished, is_ready, is_ready_or_gone, starts
 from bench.faults import Evidence, Fault, NoReceipt
 from bench.history import Event, History
@@ -86,6 +86,9 @@ class Run:
             self.desk.plan(name, orders, None if lasts is None else lasts * self.lease)
         answer = self._control.ask("enqueue", jobs=[{"job": name} for name in names])
         contract.check_enqueue(answer, len(names))
+        for id in answer["ids"]:
+            if id in self._names:
+                raise AdapterFault(f"enqueue: the id {id} was given to {self._names[id]} before")
         jobs = [Job(self, name, id) for name, id in zip(names, answer["ids"], strict=True)]
         for job in jobs:
             self._names[job.id] = job.name
@@ -94,19 +97,18 @@ class Run:
             self._jobs += jobs
         return jobs
 
-    def inspect(self, jobs: Sequence[Job]) -> list[dict[str, str | None]]:
+    def inspect(self, jobs: Sequence[Job]) -> list[Row]:
         """What the queue says of these jobs, into the history and back."""
         rows = self._rows(jobs)
         for job, row in zip(jobs, rows, strict=True):
             self.history.add("row", job=job.name, row=row)
         return rows
 
-    def _rows(self, jobs: Sequence[Job]) -> list[dict[str, str | None]]:
+    def _rows(self, jobs: Sequence[Job]) -> list[Row]:
         ids = [job.id for job in jobs]
         answer = self._control.ask("inspect", ids=ids)
         contract.check_inspect(answer, ids)
-        rows: list[dict[str, str | None]] = answer["rows"]
-        return rows
+        return [Row(row) for row in answer["rows"]]
 
     def reclaim(self) -> str:
         """Run the queue's reclaim once; how many jobs it gave back and their ids, such as "1 job: [1]"."""
@@ -181,10 +183,12 @@ class Run:
         return workers
 
     def until_ready(self, workers: Iterable[Worker]) -> None:
-        """Wait until each takes jobs. Raises AdapterFault when one ends before, Unmet when one does not say so."""
+        """Wait until each takes jobs. Raises AdapterFault when one ends before, or does not say so."""
         for worker in workers:
             pid = worker.pid
-            self.need(f"{worker.name} ready", partial(is_ready_or_gone, pid=pid))
+            if not self.wait(f"{worker.name} ready", partial(is_ready_or_gone, pid=pid), PATIENCE / self.lease):
+                text = f"worker {worker.name} did not say that it is ready in {PATIENCE:g} s{last_words(worker.log)}"
+                raise AdapterFault(text)
             events = self.history.events()
             if not is_ready(events, pid):
                 status = exit_of(events, pid)
@@ -338,7 +342,7 @@ class Run:
         """
         if table is None:
             rows = self.inspect(jobs) if jobs else []
-            table = list(columns) if jobs else [], [[row.get(column) or "" for column in columns] for row in rows]
+            table = list(columns) if jobs else [], [[row[column] or "" for column in columns] for row in rows]
         predicts = predicts or {}
         self.history.add(
             "observation",

@@ -79,6 +79,7 @@ class Control:
         self._log = log
         self._asked = 0
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._unsent: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         (its_stdin, mine), (answers, its_stdout) = os.pipe(), os.pipe()
         self._requests: IO[bytes] = os.fdopen(mine, "wb")
         try:
@@ -92,6 +93,7 @@ class Control:
             os.close(its_stdin)
             os.close(its_stdout)
         threading.Thread(target=self._read, args=(os.fdopen(answers, "rb"),), daemon=True).start()
+        threading.Thread(target=self._write, daemon=True).start()
 
     def _read(self, answers: IO[bytes]) -> None:
         with answers:
@@ -99,13 +101,21 @@ class Control:
                 self._lines.put(line)
         self._lines.put(None)
 
-    def ask(self, request: str, within: float = ANSWER_WITHIN, **fields: Any) -> dict[str, Any]:
+    def _write(self) -> None:
+        # On a thread of its own, since a process that does not read makes its writer wait.
+        with (
+            contextlib.suppress(BrokenPipeError),
+            self._requests,
+        ):  # Dead: the missing answer tells so, with its status.
+            while (message := self._unsent.get()) is not None:
+                self._requests.write(message)
+                self._requests.flush()
+
+    def ask(self, request: str, within: float | None = None, **fields: Any) -> dict[str, Any]:
         """Send one request and return its answer. Raises AdapterFault when it dies, hangs, refuses or talks rubbish."""
+        within = ANSWER_WITHIN if within is None else within
         self._asked += 1
-        message = {"id": self._asked, "request": request, **fields}
-        with contextlib.suppress(BrokenPipeError):  # It is dead; the missing answer tells so, with its status.
-            self._requests.write(json.dumps(message).encode() + b"\n")
-            self._requests.flush()
+        self._unsent.put(json.dumps({"id": self._asked, "request": request, **fields}).encode() + b"\n")
         try:
             line = self._lines.get(timeout=within)
         except queue.Empty:
@@ -119,7 +129,7 @@ class Control:
     def _answer(self, request: str, line: bytes) -> dict[str, Any]:
         try:
             answer = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise AdapterFault(f"the control process printed rubbish at `{request}`: {line[:120]!r}") from None
         if not isinstance(answer, dict) or answer.get("id") != self._asked:
             raise AdapterFault(f"the control process answered `{request}` out of turn: {line[:120]!r}")
@@ -134,8 +144,7 @@ class Control:
         """End it, whatever state it is in."""
         kill_tree(self._child.pid)
         self._child.wait()
-        with contextlib.suppress(BrokenPipeError):
-            self._requests.close()
+        self._unsent.put(None)
 
 
 class Worker:

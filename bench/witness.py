@@ -91,14 +91,11 @@ class Desk:
 
     def _call(self, function: Any, *arguments: Any) -> None:
         """Run on the witness's loop, where all state lives, and wait until it is done."""
-        done = threading.Event()
 
-        def run() -> None:
+        async def run() -> None:
             function(*arguments)
-            done.set()
 
-        self._loop.call_soon_threadsafe(run)
-        done.wait()
+        asyncio.run_coroutine_threadsafe(run(), self._loop).result()
 
     async def serve(self, hello: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Follow one connection from its first message to its end."""
@@ -113,7 +110,7 @@ class Desk:
     async def _serve_worker(self, hello: dict[str, Any], reader: asyncio.StreamReader) -> None:
         worker = str(hello["worker"])
         self.history.add("ready", worker=worker, pid=hello["pid"])
-        while message := await _read(reader):
+        while (message := await _read(reader)) is not None:
             match message.get("event"):
                 case "renewed":
                     self.history.add("renewed", worker=worker, kept=message["kept"], lost=message["lost"])
@@ -137,16 +134,18 @@ class Desk:
         self._schedule(execution, plan)
         ending = "died"
         try:
-            while message := await _read(reader):
+            while (message := await _read(reader)) is not None:
                 match message.get("event"):
                     case "effect":
                         self.history.add("effect", execution=execution.number, job=execution.job, key=message["key"])
                     case "finished":
                         ending = ""
                         self.history.add("finished", **who)
+                        return
                     case "raised":
                         ending = ""
                         self.history.add("raised", **who, error=message["error"])
+                        return
                     case other:
                         raise Rubbish(f"the puppet of {execution.job} sent event {other!r}")
         finally:
@@ -206,13 +205,18 @@ class Witness:
             desk = self._desks.get(str(hello.get("token"))) if hello else None
             if hello and desk:
                 await desk.serve(hello, reader, writer)
-        except (ConnectionError, TimeoutError):
-            return  # The other side is gone, which `died` has told already where it matters.
-        except (Rubbish, KeyError, ValueError) as error:
-            if desk:
-                desk.history.add("trouble", kind="adapter", text=f"the witness was sent rubbish: {error}")
+        except (ConnectionError, TimeoutError, asyncio.CancelledError):
+            return  # The other side is gone, which `died` has told already where it matters; or the run is over.
+        except KeyError as error:
+            self._trouble(desk, f"a message lacks the field {error}")
+        except (Rubbish, ValueError, RecursionError) as error:
+            self._trouble(desk, str(error))
         finally:
             writer.close()
+
+    def _trouble(self, desk: Desk | None, what: str) -> None:
+        if desk:
+            desk.history.add("trouble", kind="adapter", text=f"the witness was sent rubbish: {what}")
 
 
 async def _read(reader: asyncio.StreamReader) -> dict[str, Any] | None:
