@@ -1,6 +1,7 @@
 """The miniatures: each is the sane fake but for one misbehaviour, which its docstring names."""
 
 import os
+import signal
 import sys
 import threading
 from typing import Any
@@ -59,6 +60,22 @@ class IgnoresSigterm(Sane):
 
     def told_to_stop(self) -> None:
         pass
+
+
+class DiesOfSigterm(Sane):
+    """Does not catch SIGTERM, and is killed by it in the middle of its job."""
+
+    def ready(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        super().ready()
+
+
+class ShutsItsEarsToSigterm(Sane):
+    """Has the kernel drop SIGTERM."""
+
+    def ready(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        super().ready()
 
 
 # The adapter's faults: its control process.
@@ -148,6 +165,45 @@ class GivesOneId(Sane):
         return "1"
 
 
+class GivesTheIdAgain(Sane):
+    """Numbers the jobs of each request anew."""
+
+    def answer(self, message: Message) -> Message:
+        answer = super().answer(message)
+        return {"ids": [f"x{i}" for i in range(len(answer["ids"]))]} if message["request"] == "enqueue" else answer
+
+
+class ListsANumber(Sane):
+    """Lists what is no row among the rows."""
+
+    def answer(self, message: Message) -> Message:
+        answer = super().answer(message)
+        return {"rows": [*answer["rows"], 5]} if message["request"] == "inspect" else answer
+
+
+class SaysTrue(Sane):
+    """Says true and false where the contract has t and f."""
+
+    def inspect(self, id: str) -> Message:
+        row = super().inspect(id)
+        return row | {"lease_alive": row.get("lease_alive") == "t"}
+
+
+class LacksAColumn(Sane):
+    """Does not say whether a lease is alive."""
+
+    def inspect(self, id: str) -> Message:
+        return {column: value for column, value in super().inspect(id).items() if column != "lease_alive"}
+
+
+class BuriesTheBench(Sane):
+    """Its control process prints brackets, nested deeper than any parser goes."""
+
+    def control(self) -> None:
+        print("[" * 100_000, flush=True)
+        super().control()
+
+
 class InventsAState(Sane):
     """Says that a job is in a state that there is not."""
 
@@ -193,3 +249,11 @@ class TalksRubbish(Sane):
     def ready(self) -> None:
         super().ready()
         self.line.say("tired")
+
+
+class SaysNothing(Sane):
+    """Its worker sends the witness an empty object."""
+
+    def ready(self) -> None:
+        super().ready()
+        self.line._socket.sendall(b"{}\n")

@@ -18,7 +18,7 @@ from tests.fakes.scenarios import one_job, told_to_stop
 from tests.fakes.subjects import subject, write
 from tests.live.conftest import Outcome, Play, exit_code, leaseproof
 
-heartbeat, worker_death = pick(["heartbeat", "worker-death"], scenarios())
+heartbeat, worker_death, sigterm_drain = pick(["heartbeat", "worker-death", "sigterm-drain"], scenarios())
 
 
 @pytest.mark.parametrize("fault", [True, False], ids=["fault", "sham"])
@@ -61,6 +61,11 @@ ADAPTERS: list[tuple[type[Sane], list[str]]] = [
     (fakes.GivesOneId, ["enqueue: 2 jobs were given, and 1 different ids came back"]),
     (fakes.InventsAState, ["inspect: state is 'undead'", "queued, running"]),
     (fakes.InspectsAnother, ["inspect: rows", "in order"]),
+    (fakes.GivesTheIdAgain, ["enqueue: the id x0 was given to job before"]),
+    (fakes.ListsANumber, ["inspect: rows is a list of objects"]),
+    (fakes.SaysTrue, ["inspect: lease_alive is False; a row's values are strings"]),
+    (fakes.BuriesTheBench, ["control process printed rubbish at `describe`"]),
+    (fakes.SaysNothing, ["the witness was sent rubbish", "event None"]),
     (fakes.WorkerDiesAtOnce, ["worker worker-1 ended with status 1 before it was ready", "no licence"]),
     (fakes.WorkerEndsInTheMiddle, ["worker worker-1 ended with status 0, and nobody told it to"]),
     (fakes.TalksRubbish, ["the witness was sent rubbish", "worker worker-1 sent event 'tired'"]),
@@ -97,9 +102,19 @@ def test_a_control_process_that_hangs(play: Play, monkeypatch: pytest.MonkeyPatc
 
 def test_a_worker_that_is_never_ready(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "PATIENCE", 1.0)
-    outcome = play(one_job, subject=subject(fakes.NeverReady))
-    assert outcome.verdict != "pass"
-    assert "worker-1 ready" in outcome.said
+    named(play(one_job, subject=subject(fakes.NeverReady)), ["worker worker-1 did not say that it is ready in 1 s"])
+
+
+@pytest.mark.parametrize("fake", [fakes.DiesOfSigterm, fakes.ShutsItsEarsToSigterm], ids=lambda fake: fake.__name__)
+def test_one_that_does_not_catch_sigterm_is_a_finding(fake: type[Sane], play: Play) -> None:
+    outcome = play(sigterm_drain, subject=subject(fake))
+    assert outcome.verdict == "fail", outcome.said
+    assert "unclean-exit" in outcome.anomalies
+
+
+def test_a_column_that_a_script_looks_at_and_is_not_there(play: Play) -> None:
+    outcome = play(worker_death, subject=subject(fakes.LacksAColumn))
+    named(outcome, ["inspect: the row of 1 has no `lease_alive`"])
 
 
 @pytest.mark.parametrize("command", ["control", "worker"])

@@ -34,6 +34,15 @@ def main(argv):
             return int(code)
         case ["exit", code]:
             sys.exit(int(code))
+        case ["exit-silently"]:
+            sys.exit()
+        case ["exit-with", text]:
+            sys.exit(text)
+        case ["return-nothing"]:
+            return None
+        case ["interrupted"]:
+            os.kill(os.getpid(), signal.SIGINT)
+            signal.pause()
         case ["os-exit", code]:
             os._exit(int(code))
         case ["raise", text]:
@@ -106,6 +115,10 @@ class Process:
         ("exit 0", 0),
         ("exit 75", 75),
         ("os-exit 9", 9),
+        ("exit-silently", 0),
+        ("exit-with text", 1),
+        ("return-nothing", 0),
+        ("interrupted", -signal.SIGINT),
         ("raise trouble", 1),
         (f"kill {int(signal.SIGTERM)}", -signal.SIGTERM),
         (f"kill {int(signal.SIGKILL)}", -signal.SIGKILL),
@@ -121,6 +134,17 @@ def test_an_exception_lands_in_its_log(shared: Nursery, tmp_path: Path) -> None:
     assert process.err.read_text().startswith("Traceback")
     assert process.err.read_text().endswith("ValueError: trouble\n")
     assert process.out.read_text() == ""
+
+
+def test_a_last_word_lands_in_its_log(shared: Nursery, tmp_path: Path) -> None:
+    process = Process(shared, "exit-with text", tmp_path)
+    process.end()
+    assert process.err.read_text() == "text\n"
+
+
+def test_a_nursery_that_can_not_start_says_so(tmp_path: Path) -> None:
+    with Nursery("no_such_module:main", [], {}) as stillborn, pytest.raises(LaunchError, match="nursery"):
+        Process(stillborn, "wait", tmp_path)
 
 
 def test_the_files_are_its_own(shared: Nursery, tmp_path: Path) -> None:

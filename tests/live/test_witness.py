@@ -169,8 +169,10 @@ RUBBISH = [
     (b"[1]\n", "a message is a JSON object"),
     (b'{"event": "tired"}\n', "event 'tired'"),
     (b'{"what": 1}\n', "event None"),
-    (b'{"event": "effect"}\n', "'key'"),
+    (b'{"event": "effect"}\n', "a message lacks the field 'key'"),
     (b"x" * 100_000 + b"\n", "limit"),
+    (b"[" * 50_000 + b"\n", "recursion"),
+    (b"{}\n", "event None"),
 ]
 
 
@@ -338,6 +340,22 @@ def test_a_reset_is_a_death(start: Start, desk: Desk) -> None:
     line.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
     line.close()
     assert seen(desk, "died") == [WHO]
+
+
+def test_after_a_finish_nothing_more_is_heard(start: Start, desk: Desk) -> None:
+    line = start()
+    line.say(event="finished")
+    line.say(event="finished")
+    assert seen(desk, "finished")
+    assert line.hear() is None
+    desk.tell("job", FINISH)
+    assert kinds(desk) == ["started", "finished"]
+
+
+def test_an_order_that_can_not_be_sent_is_its_senders_fault(start: Start, desk: Desk) -> None:
+    start()
+    with pytest.raises(TypeError):
+        desk.tell("job", {"order": "effect", "key": b"no JSON"})
 
 
 def test_orders_after_the_end_are_dropped(start: Start, desk: Desk) -> None:
