@@ -116,6 +116,13 @@ def test_no_password_is_anywhere(ran: Ran, dsn: str) -> None:
     assert ":***@" in ran.data["command"]
 
 
+@pytest.mark.parametrize("where", ["host=h password='my S3CRET'", "password = S3CRET", "postgresql://me:S3CRET@h/db"])
+def test_the_command_is_recorded_without_a_password(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["leaseproof", "matrix", "--postgres", where, f"--postgres={where}"])
+    assert "S3CRET" not in cli._command()
+    assert cli._command().startswith("leaseproof matrix --postgres ")
+
+
 def test_the_users_server_is_as_it_was(ran: Ran, dsn: str) -> None:
     with psycopg.connect(dsn) as connection:
         assert connection.execute("SELECT 1 FROM pg_database WHERE datname ~ '^leaseproof_'").fetchall() == []
