@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ class NoReceipt(Exception):
     """The fault left no evidence; says what was looked for."""
 
 
-class Fault:
+class Fault(ABC):
     """One thing done to the subject. `kind` names it for people, `target` is the worker or job that it is done to."""
 
     kind = ""
@@ -42,9 +43,9 @@ class Fault:
         """Why it would mean nothing if it were injected now; empty when its precondition was witnessed."""
         return ""
 
+    @abstractmethod
     def inject(self) -> Evidence | None:
         """Do it and return the evidence; None when that can only be had at the end. Raises NoReceipt."""
-        raise NotImplementedError
 
     def lift(self) -> Evidence | None:
         """End a fault that lasts; evidence of the end. Raises NoReceipt."""

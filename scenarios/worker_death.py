@@ -25,19 +25,9 @@ class ReclaimFindsNothing(Queue):
 class ClaimLooksAtLease(Queue):
     """Everything as in the sound queue, but a claim asks whether a lease is over, and not for the state."""
 
-    CLAIM: ClassVar[LiteralString] = """
-        UPDATE jobs
-        SET state = 'running', attempt = attempt + 1, claim = claim + 1, leased_by = %(worker)s,
-            leased_until = clock_timestamp() + make_interval(secs => %(lease)s), updated_at = now()
-        WHERE id = ANY (ARRAY(
-            SELECT id FROM jobs
-            WHERE finished_at IS NULL AND coalesce(leased_until < now(), true) AND queue = %(queue)s AND run_at <= now()
-            ORDER BY priority DESC, run_at, id
-            LIMIT %(limit)s
-            FOR UPDATE SKIP LOCKED
-        ))
-        RETURNING id, claim, queue, kind, payload, priority, run_at, attempt, max_attempts
-    """
+    CLAIM: ClassVar[LiteralString] = Queue.CLAIM.replace(
+        "state = 'queued'", "finished_at IS NULL AND coalesce(leased_until < now(), true)"
+    )
 
 
 class ClaimHoldsLock(Queue):
