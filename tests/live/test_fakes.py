@@ -63,7 +63,7 @@ ADAPTERS: list[tuple[type[Sane], list[str]]] = [
     (fakes.InspectsAnother, ["inspect: rows", "in order"]),
     (fakes.GivesTheIdAgain, ["enqueue: the id x0 was given to job before"]),
     (fakes.ListsANumber, ["inspect: rows is a list of objects"]),
-    (fakes.SaysTrue, ["inspect: lease_alive is False; a row's values are strings"]),
+    (fakes.SaysTrue, ["inspect: lease_alive is ", "; a row's values are strings"]),
     (fakes.BuriesTheBench, ["control process printed rubbish at `describe`"]),
     (fakes.SaysNothing, ["the witness was sent rubbish", "event None"]),
     (fakes.WorkerDiesAtOnce, ["worker worker-1 ended with status 1 before it was ready", "no licence"]),
