@@ -116,7 +116,7 @@ def remove(engine: str, run_id: str, patience: float) -> None:
     try:
         deadline = time.monotonic() + patience
         while True:
-            found = client.containers.list(all=True, filters={"label": f"{LABEL}={run_id}"})
+            found = client.containers.list(all=True, filters={"label": f"{LABEL}={run_id}"}, ignore_removed=True)
             for container in found:
                 with suppress(docker.errors.NotFound):
                     container.remove(force=True, v=True)

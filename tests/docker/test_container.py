@@ -41,7 +41,7 @@ def engine() -> Iterator[docker.DockerClient]:
 
 
 def containers(engine: docker.DockerClient, run_id: str) -> list[str]:
-    found = engine.containers.list(all=True, filters={"label": f"{LABEL}={run_id}"})
+    found = engine.containers.list(all=True, filters={"label": f"{LABEL}={run_id}"}, ignore_removed=True)
     return [one.id for one in found]
 
 
