@@ -6,6 +6,7 @@ import pytest
 
 from bench import discover, runner
 from bench.history import Event, load
+from tests.live.conftest import Quiet
 
 FACTS: dict[tuple[str, str], list[tuple[str, str, str]]] = {
     ("worker-death", "sound-fault"): [
@@ -40,12 +41,6 @@ REFUSED = {("heartbeat", "NoRenewal-fault"): "owner", ("sigterm-drain", "NoRenew
 """Who is told that its lease was lost."""
 
 
-class Nobody:
-    def arm_started(self, *_: object) -> None: ...
-
-    def arm_ended(self, *_: object) -> None: ...
-
-
 @pytest.fixture(scope="module")
 def histories(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], list[Event]]:
     """All arms that the article shows, run once with `--article`."""
@@ -53,7 +48,7 @@ def histories(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str],
     chosen = discover.pick(sorted({name for name, _ in FACTS}), discover.scenarios())
     arms = {s.name: [arm for arm in s.arms if (s.name, arm.id) in FACTS] for s in chosen}
     settings = runner.Settings(subject=discover.subject("queue_core"), out=out, article=True)
-    runner.run(settings, arms, Nobody(), "test")
+    runner.run(settings, arms, Quiet(), "test")
     return {(name, arm): load(Path(out, name, f"{arm}.jsonl")) for name, arm in FACTS}
 
 
