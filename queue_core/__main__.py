@@ -1,4 +1,4 @@
-"""The queue from the command line: install it, put jobs in, work, reclaim, look."""
+"""The queue from the command line: install it, put jobs in, work, schedule, reclaim, look, clean up."""
 
 import argparse
 import dataclasses
@@ -12,14 +12,18 @@ from typing import Any
 
 import psycopg
 
+from queue_core.metrics import Limits, alarms, prometheus
+from queue_core.once import Once
 from queue_core.queue import Queue
+from queue_core.retention import Retention
+from queue_core.scheduler import Schedule, Scheduler
 from queue_core.worker import FORCED, Worker
 
 OK, FAILED = 0, 1  # and 2, argparse's own, for bad input
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0, 1 where the database failed, or FORCED from a worker.
+    """Run one command and return its exit code: 0, 1 where the database failed or an alarm rang, FORCED from a worker.
 
     Raises SystemExit(2) for bad input, as argparse does.
     """
@@ -32,22 +36,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if args.command == "worker":
             return _work(args, parser)
+        if args.command == "scheduler":
+            return _schedule(args, parser)
         with psycopg.connect(args.dsn, autocommit=True, client_encoding="utf8") as connection:
-            _COMMANDS[args.command](Queue(connection), args)
+            return _COMMANDS[args.command](Queue(connection), args)
     except psycopg.errors.UndefinedTable:
         print("queue_core: the queue is not installed here: run `python -m queue_core install`", file=sys.stderr)
         return FAILED
     except psycopg.Error as error:
         print(f"queue_core: {str(error).strip()}", file=sys.stderr)
         return FAILED
+
+
+def _install(queue: Queue, args: argparse.Namespace) -> int:
+    with queue.connection.transaction():
+        queue.install()
+        Scheduler.install(queue.connection)
+        Once(queue.connection).install()
     return OK
 
 
-def _install(queue: Queue, args: argparse.Namespace) -> None:
-    queue.install()
-
-
-def _enqueue(queue: Queue, args: argparse.Namespace) -> None:
+def _enqueue(queue: Queue, args: argparse.Namespace) -> int:
     job = queue.enqueue(
         args.kind,
         args.payload,
@@ -57,22 +66,52 @@ def _enqueue(queue: Queue, args: argparse.Namespace) -> None:
         max_attempts=args.max_attempts,
     )
     print(job)
+    return OK
 
 
-def _reclaim(queue: Queue, args: argparse.Namespace) -> None:
+def _reclaim(queue: Queue, args: argparse.Namespace) -> int:
     print(json.dumps(queue.reclaim(args.limit)))
+    return OK
 
 
-def _stats(queue: Queue, args: argparse.Namespace) -> None:
-    stats = dataclasses.asdict(queue.stats())
-    if args.json:
-        print(json.dumps(stats))
-        return
-    for name, value in stats.items():
-        print(f"{name:8} {'-' if value is None else value}")
+def _purge(queue: Queue, args: argparse.Namespace) -> int:
+    retention = Retention(
+        queue.connection, done_after=args.done_after, failed_after=args.failed_after, batch=args.batch
+    )
+    print(retention.purge())
+    return OK
 
 
-_COMMANDS = {"install": _install, "enqueue": _enqueue, "reclaim": _reclaim, "stats": _stats}
+def _stats(queue: Queue, args: argparse.Namespace) -> int:
+    stats = queue.stats()
+    if args.prometheus:
+        print(prometheus(stats), end="")
+    elif args.json:
+        print(json.dumps(dataclasses.asdict(stats)))
+    else:
+        for figure in dataclasses.fields(stats):
+            value, about = getattr(stats, figure.name), [figure.metadata.get("unit"), figure.metadata["about"]]
+            shown = "-" if value is None else f"{value:.3f}" if isinstance(value, float) else value
+            print(f"{figure.name:13} {shown:>10}  {' '.join(filter(None, about))}")
+    limits = Limits(**{figure.name: getattr(args, f"alarm_{figure.name}") for figure in dataclasses.fields(Limits)})
+    ringing = alarms(stats, limits)
+    for words in ringing:
+        print(f"queue_core: {words}", file=sys.stderr)
+    return FAILED if ringing else OK
+
+
+_COMMANDS = {"install": _install, "enqueue": _enqueue, "reclaim": _reclaim, "purge": _purge, "stats": _stats}
+
+
+def _schedule(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    logging.basicConfig(format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    try:
+        scheduler = Scheduler(
+            args.dsn, args.schedules, name=args.name, poll=args.poll, catch_up=args.catch_up, patience=args.patience
+        )
+    except ValueError as error:
+        parser.error(str(error))
+    return scheduler.run()
 
 
 def _work(args: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
@@ -117,7 +156,7 @@ def _parser() -> argparse.ArgumentParser:
             name, parents=[common], help=about, description=about, epilog=f"example: python -m queue_core {example}"
         )
 
-    command("install", "create the table, its constraint and its indexes, where missing", "install")
+    command("install", "create the tables, their constraints and their indexes, where missing", "install")
 
     enqueue = command("enqueue", "put a job in and print its id", """enqueue email '{"to": "ada"}' --delay 60""")
     enqueue.add_argument("kind", help="names the handler")
@@ -151,8 +190,39 @@ def _parser() -> argparse.ArgumentParser:
     reclaim = command("reclaim", "take back jobs whose lease expired, print the ids put back", "reclaim --limit 100")
     reclaim.add_argument("--limit", type=_positive, default=1000, help="default: %(default)s")
 
-    stats = command("stats", "print the figures to watch", "stats --json")
-    stats.add_argument("--json", action="store_true", help="as one JSON object")
+    scheduler = command("scheduler", "enqueue recurring jobs until SIGTERM", "scheduler --schedules myapp.jobs")
+    scheduler.add_argument(
+        "--schedules", type=_schedules, required=True, help="module with a sequence `schedules` of Schedule"
+    )
+    scheduler.add_argument("--name", help="names the connection; default: host, pid and a random part")
+    scheduler.add_argument("--poll", type=_seconds, default=1.0, help="seconds; default: %(default)s")
+    scheduler.add_argument(
+        "--catch-up", type=_seconds, default=600.0, help="how old a tick may be, in seconds; default: %(default)s"
+    )
+    scheduler.add_argument(
+        "--patience",
+        type=_seconds,
+        default=30.0,
+        help="seconds that a silent leader leads on; default: %(default)s",
+    )
+
+    purge = command("purge", "delete jobs a while after their end, print how many", "purge --done-after 86400")
+    purge.add_argument(
+        "--done-after", type=_seconds, default=604_800.0, help="seconds that done jobs are kept; default: a week"
+    )
+    purge.add_argument("--failed-after", type=_seconds, help="seconds that failed jobs are kept; default: for ever")
+    purge.add_argument("--batch", type=_positive, default=1000, help="rows a transaction; default: %(default)s")
+
+    stats = command("stats", "print the figures to watch", "stats --alarm-oldest 60")
+    form = stats.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="as one JSON object")
+    form.add_argument("--prometheus", action="store_true", help="in Prometheus' text form")
+    alarm = stats.add_argument_group("alarms", "where a figure is above its limit: words on stderr, and exit code 1")
+    alarm.add_argument("--alarm-depth", type=_whole, metavar="JOBS", help="jobs queued")
+    alarm.add_argument("--alarm-oldest", type=_seconds, metavar="SECONDS", help="wait of a due job")
+    alarm.add_argument("--alarm-silence", type=_seconds, metavar="SECONDS", help="with work to do and none of it done")
+    alarm.add_argument("--alarm-expired", type=_whole, metavar="JOBS", help="jobs running under an expired lease")
+    alarm.add_argument("--alarm-failed", type=_whole, metavar="JOBS", help="failed jobs kept")
     return parser
 
 
@@ -166,6 +236,12 @@ def _json(text: str) -> Any:
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)
+
+
+def _whole(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
     return int(text)
 
 
@@ -188,14 +264,24 @@ def _interval_or_off(text: str) -> float | str | None:
 
 
 def _handlers(name: str) -> Mapping[str, Any]:
-    try:
-        module = importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-    handlers = getattr(module, "handlers", None)
+    handlers = _from_module(name, "handlers")
     if not isinstance(handlers, Mapping) or not handlers:
         raise argparse.ArgumentTypeError(f"module {name!r} has no mapping `handlers` with something in it")
     return handlers
+
+
+def _schedules(name: str) -> Sequence[Schedule]:
+    schedules = _from_module(name, "schedules")
+    if not isinstance(schedules, Sequence) or not all(isinstance(each, Schedule) for each in schedules):
+        raise argparse.ArgumentTypeError(f"module {name!r} has no sequence `schedules` of Schedule")
+    return schedules
+
+
+def _from_module(name: str, what: str) -> Any:
+    try:
+        return getattr(importlib.import_module(name), what, None)
+    except (ModuleNotFoundError, ValueError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 if __name__ == "__main__":

@@ -3,14 +3,29 @@
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import psycopg
 
 from queue_core.queue import Job
 
 
+class Transient(Exception):
+    """Raised by a handler when a later attempt may help. Any other exception is taken for transient, too."""
+
+
 class Permanent(Exception):
     """Raised by a handler when no further attempt would help: the job becomes `failed` at once."""
+
+
+class RateLimited(Transient):
+    """Raised by a handler that was told when to come back: the next attempt is due in `retry_after` seconds."""
+
+    def __init__(self, text: str, retry_after: float) -> None:
+        super().__init__(text)
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -20,9 +35,13 @@ class Context:
     worker: str
     """The worker's name."""
     lost: threading.Event
-    """Set once the job is no longer this worker's: the result will be refused, so effects should stop."""
+    """Set once the worker can't count on the job any more: its lease is over, or another's. Make no effect now."""
     stopping: threading.Event
     """Set once the worker is draining: a long handler may come to an end of its own."""
+    key: str
+    """The same in every attempt of the job, and no other job's: give it to whoever makes an effect, to know repeats."""
+    connection: Callable[[], AbstractContextManager[psycopg.Connection[Any]]]
+    """A connection to the queue's database, from the handlers' pool, as a context: committed at its end."""
 
 
 Handler: TypeAlias = Callable[[Job, Context], None]

@@ -8,6 +8,7 @@ Each claim of a job has a number, one higher than the last. It is the *fence*: w
 for its own claim, and a claim that is over is refused, whoever made it.
 """
 
+import logging
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,14 @@ import psycopg
 from psycopg.rows import class_row, scalar_row, tuple_row
 from psycopg.types.json import Jsonb
 
+from queue_core import metrics
+from queue_core.metrics import Limits, Stats
+
+CHANNEL: LiteralString = "queue_core"
+"""Where an enqueue is announced, with the name of its queue, for workers that listen."""
+
+_log = logging.getLogger("queue_core")
+
 
 @dataclass(frozen=True)
 class NewJob:
@@ -29,10 +38,14 @@ class NewJob:
     """Anything that JSON can hold."""
     queue: str = "default"
     priority: int = 0
-    """Higher goes first."""
+    """Higher goes first, unless the other has waited longer by the queue's `aging` seconds for each point between."""
     delay: float = 0.0
     """Seconds before it may be claimed."""
     max_attempts: int = 3
+    key: str | None = None
+    """No second job of this key is put in while one is queued or running."""
+    version: int = 1
+    """Of the payload's form: a worker of an older release leaves it alone."""
 
 
 @dataclass(frozen=True)
@@ -45,26 +58,16 @@ class Job:
     queue: str = field(compare=False)
     kind: str = field(compare=False)
     payload: Any = field(compare=False)
+    version: int = field(compare=False)
+    """Of the payload's form."""
     priority: int = field(compare=False)
     run_at: datetime = field(compare=False)
     """When the job became due."""
+    turn: datetime = field(compare=False)
+    """Its place in the order of the claims."""
     attempt: int = field(compare=False)
     """Counted from 1, this one included."""
     max_attempts: int = field(compare=False)
-
-
-@dataclass(frozen=True)
-class Stats:
-    """What the table says of the whole queue at one moment."""
-
-    depth: int
-    """Jobs queued, due or not."""
-    running: int
-    failed: int
-    oldest: float | None
-    """Seconds since the longest-waiting queued job was due; None when none is due."""
-    expired: int
-    """Jobs running with an expired lease. More than a passing one means that nobody reclaims."""
 
 
 def _blocks(sql: str) -> dict[str, LiteralString]:
@@ -92,35 +95,57 @@ class Queue:
     LEASE_CHECK: ClassVar[LiteralString] = _SCHEMA["lease_check"]
     """The constraint that a job is leased exactly while it is running."""
 
+    LIVE_KEY: ClassVar[LiteralString] = _SCHEMA["live_key"]
+    """The unique index that lets one job of a key be alive at a time."""
+
     INDEXES: ClassVar[LiteralString] = _SCHEMA["indexes"]
     """The indexes of claim and reclaim."""
 
+    # The look for a live key spares the insert in most cases; what decides between two at the same moment is the index.
     ENQUEUE: ClassVar[LiteralString] = """
-        INSERT INTO jobs (kind, payload, queue, priority, run_at, max_attempts)
-        SELECT kind, payload, queue, priority, now() + make_interval(secs => delay), max_attempts
-        FROM unnest(
-            %(kinds)s::text[], %(payloads)s::jsonb[], %(queues)s::text[],
-            %(priorities)s::int[], %(delays)s::float8[], %(max_attempts)s::int[]
-        ) WITH ORDINALITY AS new (kind, payload, queue, priority, delay, max_attempts, position)
-        ORDER BY position
-        RETURNING id
+        WITH given AS (
+            SELECT *, now() + make_interval(secs => delay) AS due
+            FROM unnest(
+                %(kinds)s::text[], %(payloads)s::jsonb[], %(versions)s::int[], %(keys)s::text[], %(queues)s::text[],
+                %(priorities)s::int[], %(delays)s::float8[], %(max_attempts)s::int[]
+            ) WITH ORDINALITY AS t (kind, payload, version, key, queue, priority, delay, max_attempts, position)
+        ), added AS (
+            INSERT INTO jobs (kind, payload, version, key, queue, priority, run_at, turn, max_attempts)
+            SELECT kind, payload, version, key, queue, priority, due,
+                   due - priority * make_interval(secs => %(aging)s), max_attempts
+            FROM given
+            WHERE key IS NULL OR NOT EXISTS (
+                SELECT FROM jobs WHERE jobs.key = given.key AND jobs.state IN ('queued', 'running')
+            )
+            ORDER BY position
+            ON CONFLICT DO NOTHING
+            RETURNING id, key, queue
+        ), announced AS (
+            SELECT count(pg_notify('queue_core', queue)) FROM (SELECT DISTINCT queue FROM added) AS queues
+        )
+        SELECT id, key FROM added, announced
     """
-    """Put jobs into the queue, numbered in the order given."""
+    """Put jobs into the queue, numbered in the order given, passing over keys that are alive; wake those who listen."""
+
+    ALIVE: ClassVar[LiteralString] = """
+        SELECT id, key FROM jobs WHERE key = ANY (%(keys)s) AND state IN ('queued', 'running')
+    """
+    """The jobs that are alive under keys."""
 
     # ANY(ARRAY(...)) runs the selection once. With IN (...) the planner may run it again for each row, and then the
     # statement claims more than its limit.
     CLAIM: ClassVar[LiteralString] = """
         UPDATE jobs
         SET state = 'running', attempt = attempt + 1, claim = claim + 1, leased_by = %(worker)s,
-            leased_until = clock_timestamp() + make_interval(secs => %(lease)s), updated_at = now()
+            leased_until = clock_timestamp() + make_interval(secs => %(lease)s), claimed_at = now(), updated_at = now()
         WHERE id = ANY (ARRAY(
             SELECT id FROM jobs
-            WHERE state = 'queued' AND queue = %(queue)s AND run_at <= now()
-            ORDER BY priority DESC, run_at, id
+            WHERE state = 'queued' AND queue = %(queue)s AND run_at <= now() AND version <= %(version)s
+            ORDER BY turn, id
             LIMIT %(limit)s
             FOR UPDATE SKIP LOCKED
         ))
-        RETURNING id, claim, queue, kind, payload, priority, run_at, attempt, max_attempts
+        RETURNING id, claim, queue, kind, payload, version, priority, run_at, turn, attempt, max_attempts
     """
     """Take the first due jobs, in one statement, passing over those that another claimer is just taking."""
 
@@ -153,7 +178,8 @@ class Queue:
     RETRY: ClassVar[LiteralString] = """
         UPDATE jobs AS j
         SET state = 'queued', leased_by = NULL, leased_until = NULL, last_error = %(error)s,
-            run_at = now() + make_interval(secs => %(retry_in)s), updated_at = now()
+            run_at = now() + make_interval(secs => %(retry_in)s),
+            turn = j.turn + (now() + make_interval(secs => %(retry_in)s) - j.run_at), updated_at = now()
         FROM unnest(%(ids)s::bigint[], %(claims)s::bigint[]) AS own (id, claim)
         WHERE j.id = own.id
             AND j.claim = own.claim
@@ -161,7 +187,10 @@ class Queue:
             AND j.state = 'running'
         RETURNING own.id, own.claim
     """
-    """Put a job whose attempt failed back into the queue, due after a delay; by its owner only."""
+    """Put a job whose attempt failed back into the queue, due after a delay, its turn as much later; by its owner only.
+
+    Else what fails again and again would go before all that came after it.
+    """
 
     FAIL: ClassVar[LiteralString] = """
         UPDATE jobs AS j
@@ -191,7 +220,7 @@ class Queue:
     RECLAIM: ClassVar[LiteralString] = """
         WITH expired AS (
             SELECT id, claim FROM jobs
-            WHERE state = 'running' AND leased_until < now()
+            WHERE state = 'running' AND leased_until < now() AND (%(only)s::bigint IS NULL OR id = %(only)s)
             ORDER BY id
             LIMIT %(limit)s
             FOR UPDATE SKIP LOCKED
@@ -200,7 +229,7 @@ class Queue:
         SET state = CASE WHEN j.attempt < j.max_attempts THEN 'queued' ELSE 'failed' END,
             finished_at = CASE WHEN j.attempt < j.max_attempts THEN NULL ELSE now() END,
             last_error = format('the lease of worker %%s expired in attempt %%s', j.leased_by, j.attempt),
-            leased_by = NULL, leased_until = NULL, updated_at = now()
+            recovered = j.recovered + 1, leased_by = NULL, leased_until = NULL, updated_at = now()
         FROM expired
         WHERE j.id = expired.id
             AND j.claim = expired.claim
@@ -210,19 +239,18 @@ class Queue:
     """
     """Take back jobs whose lease has expired: into the queue, or to `failed` when their attempts are spent."""
 
-    STATS: ClassVar[LiteralString] = """
-        SELECT
-            (SELECT count(*) FROM jobs WHERE state = 'queued') AS depth,
-            (SELECT count(*) FROM jobs WHERE state = 'running') AS running,
-            (SELECT count(*) FROM jobs WHERE state = 'failed') AS failed,
-            (SELECT extract(epoch FROM now() - min(run_at))::float8
-             FROM jobs WHERE state = 'queued' AND run_at <= now()) AS oldest,
-            (SELECT count(*) FROM jobs WHERE state = 'running' AND leased_until < now()) AS expired
+    EXPIRED: ClassVar[LiteralString] = """
+        SELECT id FROM jobs WHERE state = 'running' AND leased_until < now() ORDER BY id LIMIT %(limit)s
     """
+    """The jobs that RECLAIM would take back."""
+
+    STATS: ClassVar[LiteralString] = metrics.STATS
     """What to watch."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], aging: float = 60.0) -> None:
+        """`aging`: how many seconds of waiting outweigh one point of priority; for enqueuers, the same in all."""
         self.connection = connection
+        self.aging = aging
 
     def install(self) -> None:
         """Create what is missing of the schema, in one transaction.
@@ -232,7 +260,7 @@ class Queue:
         # Several statements sent as one are one transaction: their own, or the caller's. The lock makes concurrent
         # installs queue up, since IF NOT EXISTS alone lets two of them collide.
         lock: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('queue_core.install', 0))"
-        self.connection.execute(";\n".join([lock, self.TABLE, self.LEASE_CHECK, self.INDEXES]))
+        self.connection.execute(";\n".join([lock, self.TABLE, self.LEASE_CHECK, self.LIVE_KEY, self.INDEXES]))
 
     def enqueue(
         self,
@@ -243,34 +271,60 @@ class Queue:
         priority: int = 0,
         delay: float = 0.0,
         max_attempts: int = 3,
+        key: str | None = None,
+        version: int = 1,
     ) -> int:
-        """Put a job into the queue, due after `delay` seconds, and return its id. No payload means an empty object."""
+        """Put a job into the queue, due after `delay` seconds, and return its id. No payload means an empty object.
+
+        Where a job of the same key is queued or running, nothing is put in, and the id is that job's.
+        """
         body = {} if payload is None else payload
-        return self.enqueue_many([NewJob(kind, body, queue, priority, delay, max_attempts)])[0]
+        return self.enqueue_many([NewJob(kind, body, queue, priority, delay, max_attempts, key, version)])[0]
 
     def enqueue_many(self, jobs: Sequence[NewJob]) -> list[int]:
-        """Put jobs into the queue, in one statement, and return their ids in the order given."""
+        """Put jobs into the queue, in one statement, and return their ids in the order given.
+
+        A job whose key is alive is not put in; its id is that of the job that is.
+        """
         if not jobs:
             return []
-        params = {
+        with self.connection.cursor(row_factory=tuple_row) as cursor:
+            added = cursor.execute(self.ENQUEUE, self._columns(jobs)).fetchall()
+            by_key = {key: id for id, key in added if key is not None}
+            while missing := [job for job in jobs if job.key is not None and job.key not in by_key]:
+                # Alive a moment ago; if it has ended by now, the key is free.
+                keys = sorted({job.key for job in missing if job.key is not None})
+                by_key |= {key: id for id, key in cursor.execute(self.ALIVE, {"keys": keys})}
+                free = [job for job in missing if job.key not in by_key]
+                if free:
+                    by_key |= {key: id for id, key in cursor.execute(self.ENQUEUE, self._columns(free))}
+        # The ids were drawn in the order given; the answer promises none.
+        keyless = iter(sorted(id for id, key in added if key is None))
+        return [next(keyless) if job.key is None else by_key[job.key] for job in jobs]
+
+    def _columns(self, jobs: Sequence[NewJob]) -> dict[str, Any]:
+        return {
             "kinds": [job.kind for job in jobs],
             "payloads": [Jsonb(job.payload) for job in jobs],
+            "versions": [job.version for job in jobs],
+            "keys": [job.key for job in jobs],
             "queues": [job.queue for job in jobs],
             "priorities": [job.priority for job in jobs],
             "delays": [float(job.delay) for job in jobs],
             "max_attempts": [job.max_attempts for job in jobs],
+            "aging": self.aging,
         }
-        with self.connection.cursor(row_factory=scalar_row) as cursor:
-            # The ids were drawn in the order given; RETURNING promises none.
-            return sorted(cursor.execute(self.ENQUEUE, params))
 
-    def claim(self, worker: str, limit: int, lease: float, queue: str = "default") -> list[Job]:
-        """Claim up to `limit` due jobs for `lease` seconds: highest priority first, then longest due, then oldest."""
-        params = {"worker": worker, "limit": limit, "lease": lease, "queue": queue}
+    def claim(self, worker: str, limit: int, lease: float, queue: str = "default", version: int = 1) -> list[Job]:
+        """Claim up to `limit` due jobs for `lease` seconds, in the order of their turns.
+
+        Only payloads up to `version` are claimed.
+        """
+        params = {"worker": worker, "limit": limit, "lease": lease, "queue": queue, "version": version}
         with self.connection.cursor(row_factory=class_row(Job)) as cursor:
             jobs = cursor.execute(self.CLAIM, params).fetchall()
         # RETURNING promises no order.
-        return sorted(jobs, key=lambda job: (-job.priority, job.run_at, job.id))
+        return sorted(jobs, key=lambda job: (job.turn, job.id))
 
     def heartbeat(self, worker: str, held: Collection[Job], lease: float) -> set[Job]:
         """Renew the leases of the jobs held, to `lease` seconds from now.
@@ -300,11 +354,36 @@ class Queue:
     def reclaim(self, limit: int = 1000) -> list[int]:
         """Take back up to `limit` jobs whose lease has expired. Returns the ids of those put back into the queue.
 
-        A job whose attempts are spent becomes `failed` instead.
+        A job whose attempts are spent becomes `failed` instead. One that the database refuses to change (by a trigger,
+        or a constraint that came after it) is logged and left; it does not keep the others.
         """
-        with self.connection.cursor(row_factory=tuple_row) as cursor:
-            taken = cursor.execute(self.RECLAIM, {"limit": limit}).fetchall()
+        try:
+            taken = self._take_back(limit)
+        except psycopg.OperationalError:
+            raise
+        except psycopg.Error as error:
+            _log.warning("a reclaim was refused as a whole (%s); taking back one by one", str(error).strip())
+            taken = self.reclaim_each(limit)
         return sorted(job for job, state in taken if state == "queued")
+
+    def reclaim_each(self, limit: int) -> list[tuple[int, str]]:
+        """Take back jobs one by one, passing over those that the database refuses. Returns id and new state of each."""
+        taken = []
+        with self.connection.cursor(row_factory=scalar_row) as cursor:
+            expired = cursor.execute(self.EXPIRED, {"limit": limit}).fetchall()
+        for id in expired:
+            try:
+                taken += self._take_back(1, only=id)
+            except psycopg.OperationalError:
+                raise
+            except psycopg.Error as error:
+                _log.error("job %s can't be taken back: %s", id, str(error).strip())
+        return taken
+
+    def _take_back(self, limit: int, only: int | None = None) -> list[tuple[int, str]]:
+        # A transaction, or a savepoint in the caller's: what is refused must not break the caller's.
+        with self.connection.transaction(), self.connection.cursor(row_factory=tuple_row) as cursor:
+            return cursor.execute(self.RECLAIM, {"limit": limit, "only": only}).fetchall()
 
     def stats(self) -> Stats:
         """The figures to watch."""
@@ -312,6 +391,10 @@ class Queue:
             stats = cursor.execute(self.STATS).fetchone()
         assert stats is not None  # aggregates always make a row
         return stats
+
+    def alarms(self, limits: Limits) -> list[str]:
+        """The promises that are broken now, each in words; see metrics.alarms."""
+        return metrics.alarms(self.stats(), limits)
 
     def _for_owner(self, statement: LiteralString, worker: str, jobs: Collection[Job], **more: Any) -> set[Job]:
         """Run a guarded statement over claims. Returns those that it was carried out for."""

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import psycopg
 import pytest
 
 from queue_core import Queue
@@ -24,13 +25,64 @@ def test_install_enqueue_reclaim_stats(empty_dsn: str, capsys: pytest.CaptureFix
     assert output(capsys) == "[]"
     assert main(["stats", "--json", "--dsn", empty_dsn]) == 0
     stats = json.loads(output(capsys))
-    assert stats.pop("oldest") >= 0
-    assert stats == {"depth": 1, "running": 0, "failed": 0, "expired": 0}
+    assert stats["oldest"] >= 0
+    assert [stats[figure] for figure in ("depth", "due", "running", "failed", "last_success")] == [1, 1, 0, 0, None]
 
 
 def test_stats_for_people(dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["stats", "--dsn", dsn]) == 0
-    assert output(capsys).splitlines()[3].split() == ["oldest", "-"]
+    lines = output(capsys).splitlines()
+    assert lines[0].split() == ["depth", "0", "jobs", "queued,", "due", "or", "not"]
+    assert lines[4].split()[:3] == ["oldest", "-", "seconds"]
+
+
+def test_stats_for_prometheus(queue: Queue, dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
+    queue.enqueue("x")
+    assert main(["stats", "--prometheus", "--dsn", dsn]) == 0
+    assert "queue_core_depth 1.0" in output(capsys).splitlines()
+
+
+def test_alarms(queue: Queue, dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
+    queue.enqueue("x")
+    limits = ["--alarm-depth", "0", "--alarm-oldest", "600", "--alarm-silence", "600", "--alarm-expired", "0"]
+    assert main(["stats", "--json", *limits, "--alarm-failed", "0", "--dsn", dsn]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["depth"] == 1
+    assert said.err == "queue_core: depth: 1 in the queue, more than 0\n"
+    queue.complete("a", queue.claim("a", 1, 60))
+    assert main(["stats", *limits, "--dsn", dsn]) == 0
+
+
+def test_purge(queue: Queue, dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
+    for retry_in in (None, None):
+        queue.enqueue("x")
+        queue.fail("a", queue.claim("a", 1, 60)[0], "no", retry_in)
+    queue.enqueue("x")
+    queue.complete("a", queue.claim("a", 1, 60))
+    for options, count in [([], "0"), (["--done-after", "0"], "1"), (["--failed-after", "0", "--batch", "1"], "2")]:
+        assert main(["purge", *options, "--dsn", dsn]) == 0
+        assert output(capsys) == count
+
+
+def test_install_makes_all_that_there_is(empty_dsn: str) -> None:
+    assert main(["install", "--dsn", empty_dsn]) == main(["install", "--dsn", empty_dsn]) == 0
+    with psycopg.connect(empty_dsn) as connection:
+        for table in ("jobs", "ticks", "effects"):
+            assert connection.execute("SELECT to_regclass(%s)::text", [table]).fetchone() == (table,)
+
+
+def test_scheduler(empty_dsn: str) -> None:
+    assert main(["install", "--dsn", empty_dsn]) == 0
+    command = [sys.executable, "-m", "queue_core", "scheduler", "--schedules", "tests.core.example_schedules"]
+    with psycopg.connect(empty_dsn, autocommit=True) as connection:
+        queue = Queue(connection)
+        with subprocess.Popen([*command, "--poll", "0.05", "--dsn", empty_dsn]) as scheduler:
+            eventually(lambda: queue.stats().depth >= 2)
+            scheduler.send_signal(signal.SIGTERM)
+            assert scheduler.wait(20) == 0
+        (job, *_) = queue.claim("a", 1, 60)
+    assert job.kind == "quick"
+    assert job.payload["schedule"] == "often"
 
 
 def test_enqueue_options(queue: Queue, dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,6 +133,13 @@ def test_worker(queue: Queue, dsn: str) -> None:
         (["worker", "--handlers", "json"], "no mapping `handlers`"),
         (["worker", "--handlers", "tests.core.example_handlers", "--lease", "0"], "lease"),
         (["worker", "--handlers", "tests.core.example_handlers", "--reclaim-every", "never"], "number of seconds"),
+        (["scheduler"], "--schedules"),
+        (["scheduler", "--schedules", "no_such_module"], "no_such_module"),
+        (["scheduler", "--schedules", "tests.core.example_handlers"], "no sequence `schedules`"),
+        (["scheduler", "--schedules", "tests.core.example_schedules", "--patience", "1"], "patience"),
+        (["purge", "--done-after", "soon"], "number of seconds"),
+        (["stats", "--json", "--prometheus"], "not allowed with"),
+        (["stats", "--alarm-depth", "many"], "whole number"),
     ],
 )
 def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +149,7 @@ def test_bad_input(arguments: list[str], message: str, capsys: pytest.CaptureFix
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["install", "enqueue", "worker", "reclaim", "stats"])
+@pytest.mark.parametrize("command", ["install", "enqueue", "worker", "scheduler", "reclaim", "purge", "stats"])
 def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])
@@ -99,8 +158,9 @@ def test_help_has_an_example(command: str, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_not_installed(empty_dsn: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["stats", "--dsn", empty_dsn]) == 1
-    assert "queue_core install" in capsys.readouterr().err
+    for command in (["stats"], ["scheduler", "--schedules", "tests.core.example_schedules"]):
+        assert main([*command, "--dsn", empty_dsn]) == 1
+        assert "queue_core install" in capsys.readouterr().err
 
 
 def test_no_server(capsys: pytest.CaptureFixture[str]) -> None:

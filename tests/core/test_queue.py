@@ -192,7 +192,7 @@ class TestClaim:
         queue.connection.execute("INSERT INTO jobs (kind, state) SELECT 'x', 'done' FROM generate_series(1, 5000)")
         queue.enqueue("x")
         queue.connection.execute("ANALYZE jobs")
-        params = {"worker": "a", "limit": 1, "lease": LONG, "queue": "default"}
+        params = {"worker": "a", "limit": 1, "lease": LONG, "queue": "default", "version": 1}
         plan = queue.connection.execute("EXPLAIN " + Queue.CLAIM, params).fetchall()
         assert "jobs_ready" in str(plan)
         assert "Seq Scan" not in str(plan)
@@ -325,20 +325,6 @@ class TestReclaim:
         with locked(dsn, ids[0]):
             assert queue.reclaim(limit=1) == [ids[1]]
         assert queue.reclaim() == [ids[0], ids[2]]
-
-
-def test_stats(queue: Queue) -> None:
-    assert vars(queue.stats()) == {"depth": 0, "running": 0, "failed": 0, "oldest": None, "expired": 0}
-    for _ in range(3):
-        queue.enqueue("x")
-    queue.fail("a", claim(queue), "no", retry_in=None)
-    gone = claim(queue, lease=SHORT)
-    expire(queue, gone.id)
-    queue.enqueue("x", delay=60)
-    stats = queue.stats()
-    assert (stats.depth, stats.running, stats.failed, stats.expired) == (2, 1, 1, 1)
-    assert stats.oldest is not None
-    assert stats.oldest > 0
 
 
 def test_any_row_factory(dsn: str) -> None:

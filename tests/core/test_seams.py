@@ -27,19 +27,19 @@ class LooksAtTheLease(Queue):
 
 
 class HoldsARowLock(Queue):
-    def claim(self, worker: str, limit: int, lease: float, queue: str = "default") -> list[Job]:
+    def claim(self, worker: str, limit: int, lease: float, queue: str = "default", version: int = 1) -> list[Job]:
         self.connection.execute("COMMIT")
         self.connection.execute("BEGIN")
-        return super().claim(worker, limit, lease, queue)
+        return super().claim(worker, limit, lease, queue, version)
 
 
 class SelectsThenUpdates(Queue):
-    def claim(self, worker: str, limit: int, lease: float, queue: str = "default") -> list[Job]:
+    def claim(self, worker: str, limit: int, lease: float, queue: str = "default", version: int = 1) -> list[Job]:
         with self.connection.cursor(row_factory=scalar_row) as cursor:
             ids = list(
                 cursor.execute(
                     "SELECT id FROM jobs WHERE state = 'queued' AND queue = %s AND run_at <= now()"
-                    " ORDER BY priority DESC, run_at, id LIMIT %s",
+                    " ORDER BY turn, id LIMIT %s",
                     [queue, limit],
                 )
             )
@@ -48,7 +48,7 @@ class SelectsThenUpdates(Queue):
             return cursor.execute(
                 "UPDATE jobs SET state = 'running', attempt = attempt + 1, claim = claim + 1, leased_by = %s,"
                 " leased_until = clock_timestamp() + make_interval(secs => %s), updated_at = now() WHERE id = ANY (%s)"
-                " RETURNING id, claim, queue, kind, payload, priority, run_at, attempt, max_attempts",
+                " RETURNING id, claim, queue, kind, payload, version, priority, run_at, turn, attempt, max_attempts",
                 [worker, lease, ids],
             ).fetchall()
 
@@ -85,7 +85,7 @@ class KeepsTheAttempt(Queue):
 
 class LeavesExhausted(Queue):
     RECLAIM: ClassVar[LiteralString] = Queue.RECLAIM.replace(
-        "leased_until < now()\n            ORDER", "leased_until < now() AND attempt < max_attempts\n            ORDER"
+        "leased_until < now() AND (", "leased_until < now() AND attempt < max_attempts AND ("
     )
 
 

@@ -210,7 +210,7 @@ class TestTrouble:
 
         with running(worker, stage):
             stage.next()
-            assert cut() == 2
+            assert cut() == 3
             eventually(lambda: recorder.named("renewed"))
             assert cut() >= 1
             stage.go.set()
