@@ -77,6 +77,14 @@ start()
 connection = psycopg.connect(servers[0].create_database("busy"))
 threading.Thread(target=lambda: connection.execute("SELECT pg_sleep(600)"), daemon=True).start()
 os.kill(servers[0].postmaster(), signal.SIGSTOP)
+# And one beside it, as an arm has it, has lost its postmaster, and not yet a busy backend.
+servers.append(servers[1].private(run.path))
+orphaned = psycopg.connect(servers[2].create_database("orphaned"))
+threading.Thread(target=lambda: orphaned.execute("DO 'BEGIN LOOP END LOOP; END'"), daemon=True).start()
+with psycopg.connect(servers[2].create_database("watch"), autocommit=True) as watch:
+    while not watch.execute("SELECT 1 FROM pg_stat_activity WHERE query ~ '^DO' AND state = 'active'").fetchone():
+        pass
+os.kill(servers[2].postmaster(), signal.SIGKILL)
 
 if order["dsn"]:
     user = postgres.start(order["dsn"], run.path)

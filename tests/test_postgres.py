@@ -1,6 +1,7 @@
 """Real servers, from each way there is here: they start, they are closed to others, they leave nothing."""
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -8,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -17,7 +20,19 @@ import pytest
 
 from bench import postgres
 from bench.janitor import clean
-from bench.postgres import PostgresError, Server, account, base, binaries, cluster, halt, sql, template
+from bench.postgres import (
+    PostgresError,
+    Server,
+    Unavailable,
+    account,
+    base,
+    binaries,
+    cluster,
+    container,
+    halt,
+    sql,
+    template,
+)
 from bench.postgres.account import Account
 from bench.postgres.cluster import Cluster
 
@@ -105,17 +120,149 @@ def test_a_name_that_would_be_cut_is_refused(shared: Cluster) -> None:
         shared.create_database("x" * 64)
 
 
-def test_comes_back_on_the_same_dsn_after_a_kill(tmp_path: Path) -> None:
-    server = start("embedded", tmp_path)
+@pytest.mark.parametrize("spec", ["embedded", "system"])
+@pytest.mark.parametrize(("way", "status"), [("abort", 0), ("crash", -signal.SIGKILL)])
+def test_comes_back_on_the_same_dsn(spec: str, way: str, status: int, tmp_path: Path) -> None:
+    if spec == "system" and not {way: usable for way, usable, _ in postgres.survey()}["system"]:
+        pytest.skip("no system PostgreSQL is installed")
+    server = start(spec, tmp_path)
     dsn = server.create_database("kept")
     execute(dsn, "CREATE TABLE job AS SELECT 1 AS id")
-    first = server.postmaster()
-    halt.kill(halt.members(server.data))
-    halt.halt(server.data)
-    server.launch()
-    assert server.postmaster() not in (None, first)
-    assert ask(dsn, "SELECT id FROM job") == 1
+    seen = set()
+    for _ in range(3):
+        everyone, began = halt.members(server.data), server.started()
+        seen.add(halt.read_pid_file(server.data / "postmaster.pid")[1])
+        assert server.postmaster() in [process.pid for process in everyone]
+        with busy(dsn):  # a backend that outlives its postmaster would hinder the next start
+            assert getattr(server, way)() == status
+        assert not any(halt.alive(process) for process in everyone)
+        assert halt.members(server.data) == []
+        server.launch()
+        assert server.postmaster() not in (None, *(process.pid for process in everyone))
+        assert server.started() > began
+        assert ask(dsn, "SELECT id FROM job") == 1
     server.stop()
+    assert not seen & {*segments()}
+    assert list(tmp_path.iterdir()) == []
+
+
+SPIN = "DO 'BEGIN LOOP END LOOP; END'"
+"""A statement that never ends, and heeds nobody but its own backend's signals."""
+
+
+@contextmanager
+def busy(dsn: str) -> Iterator[None]:
+    """A backend is busy, and dies of what is done meanwhile."""
+    name = f"busy-{secrets.token_hex(4)}"
+    with psycopg.connect(dsn, application_name=name) as connection:
+        thread = threading.Thread(target=cut_off, args=(connection,))
+        thread.start()
+        running = f"SELECT 1 FROM pg_stat_activity WHERE application_name = '{name}' AND state = 'active'"
+        until(lambda: ask(dsn, running), "it is busy")
+        yield
+        thread.join()
+
+
+def cut_off(connection: psycopg.Connection) -> None:
+    with pytest.raises(psycopg.OperationalError):
+        connection.execute(SPIN)
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + 60  # a bound for a loaded machine, not an expectation
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.005)
+
+
+class Writer(threading.Thread):
+    """Counts up under a key, each number in a commit of its own and in a row that is there already; reconnects."""
+
+    def __init__(self, dsn: str, key: int) -> None:
+        super().__init__()
+        self.acknowledged = 0
+        self.stopped = threading.Event()
+        self._dsn = dsn
+        self._key = key
+
+    def run(self) -> None:
+        while not self.stopped.is_set():
+            with suppress(psycopg.OperationalError), psycopg.connect(self._dsn, autocommit=True) as connection:
+                self._write(connection)
+
+    def _write(self, connection: psycopg.Connection) -> None:
+        while not self.stopped.is_set():
+            row = connection.execute(
+                "WITH new AS (INSERT INTO job SELECT key, n + 1 FROM last WHERE key = %s) "
+                "UPDATE last SET n = n + 1 WHERE key = %s RETURNING n",
+                [self._key, self._key],
+            ).fetchone()
+            assert row
+            self.acknowledged = row[0]
+
+
+def until_they_write(writers: list[Writer]) -> None:
+    enough = {writer: writer.acknowledged + 20 for writer in writers}
+    until(lambda: all(writer.acknowledged > n for writer, n in enough.items()), "they write")
+
+
+def test_no_acknowledged_commit_is_lost_by_kill_9(tmp_path: Path) -> None:
+    server = start("embedded", tmp_path)
+    dsn = server.create_database("load")
+    execute(dsn, "CREATE TABLE last AS SELECT key, 0 AS n FROM generate_series(1, 3) key")
+    execute(dsn, "CREATE TABLE job (key int, n int, PRIMARY KEY (key, n))")
+    writers = [Writer(dsn, key) for key in (1, 2, 3)]
+    for writer in writers:
+        writer.start()
+    for _ in range(4):
+        until_they_write(writers)
+        execute(dsn, "CHECKPOINT")  # so that all that is recovered begins here, and pages were written just now
+        assert server.crash() == -signal.SIGKILL
+        acknowledged = [writer.acknowledged for writer in writers]
+        server.launch()
+        for key, n in enumerate(acknowledged, start=1):
+            assert int(str(ask(dsn, f"SELECT n FROM last WHERE key = {key}"))) >= n
+            assert int(str(ask(dsn, f"SELECT count(*) FROM job WHERE key = {key} AND n <= {n}"))) == n
+    for writer in writers:
+        writer.stopped.set()
+    for writer in writers:
+        writer.join()
+    server.stop()
+
+
+def test_a_private_server_stands_beside_the_shared_one(shared: Cluster, tmp_path: Path) -> None:
+    dsn = shared.create_database("beside")
+    with psycopg.connect(dsn) as connection, ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(shared.private, [tmp_path] * 2)
+        assert {server.version for server in (first, second)} == {shared.version}
+        dsns = [first.create_database("own"), second.create_database("own"), dsn]
+        assert len({psycopg.conninfo.conninfo_to_dict(each)["port"] for each in dsns}) == 3
+        first.crash()
+        second.abort()
+        first.launch()
+        assert ask(dsns[0], "SELECT 1") == 1
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        for server in (first, second):
+            server.stop()
+            server.stop()
+            assert halt.members(server.data) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_container_has_this_machines_programs_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert container._programs() == binaries.find("embedded")
+    found = binaries.find("embedded")
+
+    def only(kind: str, wanted: str) -> binaries.Binaries:
+        if kind != wanted:
+            raise PostgresError(f"there is no {kind}")
+        return found
+
+    monkeypatch.setattr(binaries, "find", lambda kind: only(kind, "system"))
+    assert container._programs() == found
+    monkeypatch.setattr(binaries, "find", lambda kind: only(kind, ""))
+    with pytest.raises(Unavailable, match="not the one in a container; there is no embedded; there is no system"):
+        container._programs()
 
 
 def test_a_stopped_postmaster_is_ended_and_its_segment_removed(tmp_path: Path) -> None:
@@ -205,9 +352,16 @@ def test_root_steps_down(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     run_dir.mkdir(mode=0o700)
     server = cluster.start(binaries.Binaries("embedded", moved, found.version), run_dir)
     assert server.describe()["account"] == way
-    assert ask(server.create_database("as_other"), "SELECT 1") == 1
-    server.stop()
-    assert halt.members(server.data) == []
+    dsn = server.create_database("as_other")
+    own = server.private(run_dir)
+    assert own.describe()["account"] == way
+    assert own.crash() == -signal.SIGKILL
+    own.launch()
+    assert own.abort() == 0
+    assert ask(dsn, "SELECT 1") == 1
+    for each in (own, server):
+        each.stop()
+        assert halt.members(each.data) == []
     clean(run_dir)
     assert account.outside(run_dir) == []
 
@@ -218,7 +372,10 @@ from pathlib import Path
 from bench.postgres import start
 assert os.geteuid() != 0
 server = start("embedded", Path(sys.argv[1]))
-with psycopg.connect(server.create_database("mine")) as connection:
+dsn = server.create_database("mine")
+assert server.crash() == -9
+server.launch()
+with psycopg.connect(dsn) as connection:
     connection.execute("SELECT 1")
 print(server.describe()["account"])
 server.stop()
@@ -311,6 +468,13 @@ def test_a_users_server_gets_its_databases_back(user_dsn: str, tmp_path: Path) -
         server.stop()
     server.stop()
     assert databases(user_dsn) == before
+
+
+def test_a_users_server_is_nobodys_to_crash(user_dsn: str, tmp_path: Path) -> None:
+    server = postgres.start(user_dsn, tmp_path / "mine")
+    with pytest.raises(Unavailable, match="not the one behind a DSN"):
+        server.private(tmp_path / "mine")
+    server.stop()
 
 
 def test_a_dsn_is_filled_in_from_the_environment(

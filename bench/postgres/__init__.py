@@ -6,9 +6,9 @@ The ways are imported when they are asked for: the janitor needs only `halt` and
 import re
 from pathlib import Path
 
-from bench.postgres.base import PostgresError, Server, redact
+from bench.postgres.base import PostgresError, Server, Unavailable, redact
 
-__all__ = ["PostgresError", "Server", "redact", "start", "survey"]
+__all__ = ["PostgresError", "Server", "Unavailable", "redact", "start", "survey"]
 
 SPECS = "auto, embedded, system, docker[:image] or a DSN (postgresql://user:password@host/db)"
 

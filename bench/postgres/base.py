@@ -1,13 +1,24 @@
 """What every way to a PostgreSQL shares: the error, the server's face, and the hiding of passwords."""
 
+from __future__ import annotations
+
 import re
 from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench.postgres.cluster import Cluster
 
 OLDEST = 14
 
 
 class PostgresError(Exception):
     """No server, or not a fit one. The message names the thing and the cure, and never holds a password."""
+
+
+class Unavailable(PostgresError):
+    """No server for one arm alone can be had here; the message says why."""
 
 
 class Server(ABC):
@@ -23,6 +34,13 @@ class Server(ABC):
         """Makes an empty UTF-8 database, sorted by byte, and returns its DSN as a URL. Any thread may call it.
 
         Raises PostgresError where the server refuses or the name is too long.
+        """
+
+    @abstractmethod
+    def private(self, run_dir: Path) -> Cluster:
+        """A new server for one arm, which it may crash; whoever asked for it stops it. Any thread may call it.
+
+        Raises Unavailable where there can be none, PostgresError where it does not start.
         """
 
     @abstractmethod

@@ -7,25 +7,26 @@ import socket
 import subprocess
 import threading
 import time
+from datetime import datetime
 from pathlib import Path
 
-from bench.postgres import account, sql, template
+from bench.postgres import account, halt, sql, template
 from bench.postgres.account import Account
 from bench.postgres.base import PostgresError, Server
 from bench.postgres.binaries import Binaries
-from bench.postgres.halt import halt, read_pid_file
 
 STARTUP = 30.0
 """seconds that a server may take to accept connections"""
 PORTS = 5
 """how many ports to try, should others take them between our choice and the server's"""
 
-# A killed process loses nothing without fsync, and synchronous_commit keeps every acknowledged commit.
+# A killed process loses nothing without fsync, and synchronous_commit keeps every acknowledged commit. Full pages are
+# written, since a kill -9 tears a write in two where files are kept in pages of 4 KiB, as in /dev/shm.
 THROWAWAY = {
     "max_connections": "300",
     "shared_buffers": "32MB",
     "fsync": "off",
-    "full_page_writes": "off",
+    "full_page_writes": "on",
     "synchronous_commit": "on",
     "jit": "off",
     "timezone": "UTC",
@@ -59,7 +60,7 @@ class Cluster(Server):
 
     def postmaster(self) -> int | None:
         """The pid in postmaster.pid: who leads the server now, even after a restart by others."""
-        return read_pid_file(self.data / "postmaster.pid")[0]
+        return halt.read_pid_file(self.data / "postmaster.pid")[0]
 
     def launch(self) -> None:
         """Starts the postmaster over the data as it is, on the same port as before, and waits until it accepts.
@@ -83,8 +84,25 @@ class Cluster(Server):
                 raise PostgresError(f"PostgreSQL {self.version} took over {STARTUP:g} s to start: {self._end_of_log()}")
             time.sleep(0.005)
 
+    def started(self) -> datetime:
+        """When the postmaster was started, by the server's own word. Raises PostgresError where it does not answer."""
+        return sql.postmaster_start(self._admin)
+
+    def abort(self) -> int | None:
+        """An immediate shutdown, after which `launch` has to recover. The postmaster's wait status; None: it lives."""
+        halt.abort(self.data)
+        return self._process.poll() if self._process else None
+
+    def crash(self) -> int | None:
+        """kill -9 of all its processes in one moment. The postmaster's wait status; None: it lives."""
+        halt.crash(self.data)
+        return self._process.poll() if self._process else None
+
     def create_database(self, name: str) -> str:
         return sql.create_database(self._admin, name)
+
+    def private(self, run_dir: Path) -> "Cluster":
+        return _new(self._binaries, self._account, run_dir, self._env)
 
     def describe(self) -> dict[str, str]:
         return {"kind": self.kind, "version": self.version, "account": self._account.name, **self._settings}
@@ -129,7 +147,7 @@ class Cluster(Server):
         return len(lines) > 7 and lines[0] == str(pid) and lines[7].strip() == "ready"
 
     def _end(self) -> None:
-        halt(self.data)
+        halt.halt(self.data)
         if self._process:
             self._process.kill()  # a no-op unless it never came so far as to be a server
             self._process.wait()
@@ -145,6 +163,10 @@ def start(binaries: Binaries, run_dir: Path) -> Cluster:
     binaries = who.reachable(binaries, run_dir)
     env = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
     env["LEASEPROOF_RUN"] = run_dir.name  # by this the janitor finds what never came so far as postmaster.pid
+    return _new(binaries, who, run_dir, env)
+
+
+def _new(binaries: Binaries, who: Account, run_dir: Path, env: dict[str, str]) -> Cluster:
     home = who.home(run_dir, f"postgres-{secrets.token_hex(3)}")
     cluster = Cluster(binaries, who, home, env)
     kept = template.path(binaries, who)

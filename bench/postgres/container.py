@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from bench.postgres import sql, template
-from bench.postgres.base import PostgresError, Server, check_version, redact
-from bench.postgres.cluster import PORTS, STARTUP, THROWAWAY, address, free_port
+from bench.postgres import binaries, cluster, sql, template
+from bench.postgres.base import PostgresError, Server, Unavailable, check_version, redact
+from bench.postgres.cluster import PORTS, STARTUP, THROWAWAY, Cluster, address, free_port
 
 if TYPE_CHECKING:
     from testcontainers.community.postgres import PostgresContainer
@@ -38,6 +38,9 @@ class Container(Server):
 
     def create_database(self, name: str) -> str:
         return sql.create_database(self._admin, name)
+
+    def private(self, run_dir: Path) -> Cluster:
+        return cluster.start(_programs(), run_dir)
 
     def describe(self) -> dict[str, str]:
         return {"kind": self.kind, "version": self.version, **self._described}
@@ -106,6 +109,17 @@ def start(image: str, run_dir: Path) -> Container:
             container.stop()
             raise
     raise AssertionError("the last attempt returns or raises")
+
+
+def _programs() -> binaries.Binaries:
+    """Of this machine: a container's processes are the engine's, and not ours to kill. Raises Unavailable."""
+    missing = []
+    for kind in ("embedded", "system"):
+        try:
+            return binaries.find(kind)
+        except PostgresError as error:
+            missing.append(str(error))
+    raise Unavailable("; ".join(["not the one in a container", *missing]))
 
 
 def remove(engine: str, run_id: str, patience: float) -> None:

@@ -1,4 +1,4 @@
-"""Ending a PostgreSQL server for good, known only by its data folder. Used by the server's owner and the janitor."""
+"""Ending a PostgreSQL server, known only by its data folder: for good, or as a fault does. The janitor uses it, too."""
 
 import shutil
 import signal
@@ -20,15 +20,7 @@ def halt(data: Path) -> None:
 
     Raises TimeoutError where a process outlives SIGKILL.
     """
-    pid_file = data / "postmaster.pid"
-    before = members(data)
-    postmaster, _ = read_pid_file(pid_file)
-    for process in before:
-        if process.pid == postmaster:
-            with suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGQUIT)
-            wait_gone(before, GRACE)
-
+    abort(data, GRACE)
     deadline = time.monotonic() + DEADLINE
     while left := members(data):
         if time.monotonic() > deadline:
@@ -37,9 +29,43 @@ def halt(data: Path) -> None:
         wait_gone(left, 0.1)
 
     # A clean end takes the file and the segment away. Where the file is still there, so may be the segment.
-    _, segment = read_pid_file(pid_file)
+    _, segment = read_pid_file(data / "postmaster.pid")
     if segment and shutil.which("ipcrm"):
         subprocess.run(["ipcrm", "-m", segment], stderr=subprocess.DEVNULL, check=False)
+
+
+def abort(data: Path, within: float = DEADLINE) -> None:
+    """An immediate shutdown: SIGQUIT to the postmaster, which ends its children. Waits until all are gone, or `within`.
+
+    It writes nothing more, so the next start has to recover.
+    """
+    everyone = members(data)
+    for postmaster in _leader(everyone, data):
+        with suppress(psutil.NoSuchProcess):
+            postmaster.send_signal(signal.SIGQUIT)
+        wait_gone(everyone, within)
+
+
+def crash(data: Path) -> None:
+    """kill -9 of the postmaster and of all its children in one moment. Waits until all are gone, or DEADLINE.
+
+    A backend that outlived its postmaster would keep the shared memory, and with it the next start, for seconds.
+    """
+    for postmaster in _leader(members(data), data):
+        with suppress(psutil.NoSuchProcess):
+            postmaster.suspend()  # it forks no more once it is seen to be stopped
+            deadline = time.monotonic() + GRACE
+            while postmaster.status() != psutil.STATUS_STOPPED and time.monotonic() < deadline:
+                time.sleep(0.001)
+    everyone = members(data)
+    kill(everyone)
+    wait_gone(everyone, DEADLINE)
+
+
+def _leader(processes: list[psutil.Process], data: Path) -> list[psutil.Process]:
+    """The postmaster among a server's processes; none where it is gone."""
+    pid, _ = read_pid_file(data / "postmaster.pid")
+    return [process for process in processes if process.pid == pid]
 
 
 def members(data: Path) -> list[psutil.Process]:

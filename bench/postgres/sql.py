@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -71,6 +72,15 @@ def settings(connection: psycopg.Connection) -> dict[str, str]:
     """The server's settings that a result depends on."""
     rows = connection.execute("SELECT name, current_setting(name) FROM pg_settings WHERE name = ANY(%s)", [[*SETTINGS]])
     return dict(rows.fetchall())
+
+
+def postmaster_start(admin: str) -> datetime:
+    """When the server was started, by its own word."""
+    with session(admin) as connection:
+        row = connection.execute("SELECT pg_postmaster_start_time()").fetchone()
+    assert row, "a SELECT without FROM has one row"
+    started: datetime = row[0]
+    return started
 
 
 def prefix(run_id: str) -> str:

@@ -1,12 +1,16 @@
 """The user's own server, reached by a DSN. The bench makes databases in it and drops them; it touches nothing else."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from bench.postgres import sql
-from bench.postgres.base import PostgresError, Server, check_version, redact
+from bench.postgres.base import PostgresError, Server, Unavailable, check_version, redact
+
+if TYPE_CHECKING:
+    from bench.postgres.cluster import Cluster
 
 CONNECTIONS = 60
 """free connections that a run may need at once"""
@@ -26,6 +30,9 @@ class User(Server):
 
     def create_database(self, name: str) -> str:
         return sql.create_database(self._admin, self._prefix + name)
+
+    def private(self, run_dir: Path) -> "Cluster":
+        raise Unavailable("not the one behind a DSN")
 
     def describe(self) -> dict[str, str]:
         return {"kind": self.kind, "version": self.version, **self._described}

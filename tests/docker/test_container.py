@@ -63,6 +63,14 @@ def test_starts_serves_and_leaves_no_container(image: str, engine: docker.Docker
     assert containers(engine, run_dir.name) == []
 
 
+def test_an_arms_own_server_is_made_of_this_machines_programs(image: str, tmp_path: Path) -> None:
+    server = postgres.start(f"docker:{image}", tmp_path / "d0c4e404")
+    own = server.private(tmp_path / "d0c4e404")
+    assert (server.kind, own.kind) == ("docker", "embedded")
+    own.stop()
+    server.stop()
+
+
 BENCH = """
 import signal, sys
 from pathlib import Path
