@@ -41,18 +41,18 @@ def run_arm(
             control = Control(stage.launch, stage.environment, stage.logs / "control.log")
             describe = control.ask("describe")
             contract.check_describe(describe)
-            control.ask("prepare")
+            control.ask("prepare", **stage.preparation)
         except AdapterFault as error:
             trouble = ("adapter", str(error))
         history, since = History(), time.monotonic()
         history.add("header", **_header(stage, describe, versions))
         begun(history)
-        desk = witness.desk(history)
-        missing = [] if trouble else _missing(stage, describe)
-        if missing:
-            history.add("unsupported", reason=f"its describe does not offer {', '.join(missing)}")
+        desk = witness.desk(history, stage.lease * MARGIN)
+        unsupported = "" if trouble else stage.unsupported or _missing(stage, describe)
+        if unsupported:
+            history.add("unsupported", reason=unsupported)
         try:
-            if control and not trouble and not missing:
+            if control and not trouble and not unsupported:
                 run = Run(stage, history, desk, control, describe)
                 trouble = _perform(run, stage)
         finally:
@@ -91,10 +91,11 @@ def _perform(run: Run, stage: Stage) -> tuple[str, str] | None:
         return ("bench", traceback.format_exc(limit=-6).rstrip())
 
 
-def _missing(stage: Stage, describe: Mapping[str, Any]) -> list[str]:
-    """What the scenario needs of a subject, and this one does not offer."""
-    offered = {*describe, *describe.get("tells", [])}
-    return [need for need in stage.arm.scenario.needs if need not in offered]
+def _missing(stage: Stage, describe: Mapping[str, Any]) -> str:
+    """What the scenario needs of a subject, and this one does not offer; empty when nothing is missing."""
+    offered = {*describe, *describe.get("tells", []), *describe.get("options", [])}
+    missing = [need for need in stage.arm.scenario.needs if need not in offered]
+    return f"its describe does not offer {', '.join(missing)}" if missing else ""
 
 
 def _header(stage: Stage, describe: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 No hook in the subject's code is needed to hold it between two statements.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,11 +40,12 @@ class Barrier:
 
 
 @contextmanager
-def hold(dsn: str, statement: str, id: str) -> Iterator[Barrier]:
-    """Hold the lock that `statement` takes on the row with this id, until the context ends."""
+def hold(dsn: str, statement: str, arguments: Sequence[Any]) -> Iterator[Barrier]:
+    """Hold the lock that `statement` takes, on the row with the id in `arguments` if any, until the context ends."""
     watcher = psycopg.connect(dsn, autocommit=True, application_name="leaseproof barrier watcher")
     with watcher, psycopg.connect(dsn, application_name="leaseproof barrier") as holder:
-        if holder.execute(statement.encode(), (id,)).fetchone() is None:
-            raise LookupError(f"no row was locked for the job {id}")
+        cursor = holder.execute(statement.encode(), arguments or None)
+        if arguments and cursor.fetchone() is None:
+            raise LookupError(f"no row was locked for the job {arguments[0]}")
         yield Barrier(watcher)
         holder.rollback()

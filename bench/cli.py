@@ -134,6 +134,7 @@ def _running(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--lease", type=_seconds, default=1.0, metavar="S", help="the lease L in seconds (default: 1)")
     command.add_argument("--article", action="store_true", help="the article's own seconds where a scenario has them")
+    command.add_argument("--full", action="store_true", help="load scenarios at their full size (5,000 jobs, ...)")
     command.add_argument(
         "--arms",
         action="append",
@@ -247,6 +248,7 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
         postgres=options.postgres,
         lease=options.lease,
         article=options.article,
+        full=options.full,
         cold=options.cold,
         seed=random.SystemRandom().randrange(2**31) if options.seed is None else options.seed,
         **jobs,

@@ -40,8 +40,10 @@ def check_describe(answer: Mapping[str, Any]) -> None:
     for field, choices in CHOICES.items():
         if answer.get(field) not in choices:
             raise AdapterFault(f"describe: {field} is {answer.get(field)!r}; it is one of {', '.join(choices)}")
-    if not isinstance(answer.get("tells", []), list):
-        raise AdapterFault("describe: tells is a list of the events that its workers send")
+    for field in ("tells", "options"):
+        value = answer.get(field, [])
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+            raise AdapterFault(f"describe: {field} is a list of strings, not {value!r}")
     codes = answer["drain"].get("exit_codes")
     if not isinstance(codes, list) or not all(isinstance(code, int) for code in codes):
         raise AdapterFault("describe: drain.exit_codes is a list of whole numbers")

@@ -7,10 +7,17 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 FORMAT = 1
+
+LONG = 1000
+"""Events from which on a history is too long to be looked through for each that is added."""
+
+PAUSE = 0.005
+"""Seconds between two looks through a long history."""
 
 Event = dict[str, Any]
 
@@ -30,7 +37,7 @@ class History:
         self._origin = time.monotonic()
         self._events: list[Event] = []
         self._changed = threading.Condition()
-        self._interrupted = False
+        self._interrupted = threading.Event()
 
     def now(self) -> float:
         """Seconds since the arm began."""
@@ -52,28 +59,38 @@ class History:
     def until(self, found: Callable[[Sequence[Event]], Any], within: float) -> Any:
         """Wait until `found(events)` is truthy, and return that; its last falsy value after `within` seconds.
 
+        It is asked again when something was added, but of a long history not more often than each PAUSE seconds, and
+        no more than half of the time: else a wait would cost the square of what is added meanwhile.
+
         Raises Closed when the arm is interrupted meanwhile.
         """
         deadline = time.monotonic() + within
-        with self._changed:
-            while True:
-                if self._interrupted:
-                    raise Closed
-                result = found(self._events)
-                left = deadline - time.monotonic()
-                if result or left <= 0:
-                    return result
-                self._changed.wait(left)
+        while True:
+            if self.interrupted:
+                raise Closed
+            looked = time.monotonic()
+            events = self.events()
+            result = found(events)
+            now = time.monotonic()
+            if result or now >= deadline:
+                return result
+            with self._changed:
+                self._changed.wait_for(partial(self._has_more, len(events)), deadline - now)
+            if len(events) > LONG:
+                self._interrupted.wait(min(max(PAUSE, now - looked), deadline - time.monotonic()))
+
+    def _has_more(self, seen: int) -> bool:
+        return self.interrupted or len(self._events) > seen
 
     def interrupt(self) -> None:
         """Make every present and future wait raise Closed."""
         with self._changed:
-            self._interrupted = True
+            self._interrupted.set()
             self._changed.notify_all()
 
     @property
     def interrupted(self) -> bool:
-        return self._interrupted
+        return self._interrupted.is_set()
 
 
 def dump(events: Iterable[Event]) -> bytes:

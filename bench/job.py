@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench.events import beat_since, finish, last_renewal, outcome, renewals, running, runs_alive, starts
 from bench.history import Event
-from bench.orders import FINISH
+from bench.orders import FINISH, Order
 
 if TYPE_CHECKING:
     from bench.contract import Row
@@ -38,9 +38,12 @@ class Job:
         """How often it was begun."""
         return len(starts(self.run.history.events(), self.name))
 
-    def until_started(self, by: Worker) -> None:
-        """Wait until a worker has begun it. Raises Unmet."""
-        self.run.need(f"{self.name} started by {by.name}", lambda events: starts(events, self.name, by.name))
+    def until_started(self, by: Worker | None = None) -> int:
+        """Wait until a worker, or anybody, has begun it; the number of that execution. Raises Unmet."""
+        name = by.name if by else None
+        self.run.need(f"{self.name} started by {name or 'anybody'}", lambda events: starts(events, self.name, name))
+        number: int = starts(self.run.history.events(), self.name, name)[-1]["execution"]
+        return number
 
     def until_waiters_began(self, within: float) -> bool:
         """Wait until all who waited at the barrier when it was let go have begun it; False if they do not in time."""
@@ -76,18 +79,28 @@ class Job:
         what = f"the outcome of {self.name} at {of.name}"
         self.run.need(what, lambda events: outcome(events, self.name, of.name))
 
-    def finish(self, by: Worker | None = None) -> None:
-        """Order it to end now: every execution, those to come included, or only the one that runs on `by`."""
-        self.run.desk.tell(self.name, FINISH, worker=by.name if by else None)
+    def order(self, order: Order, execution: int | None = None) -> None:
+        """Order every execution of it, those to come included, or only one."""
+        self.run.desk.tell(self.name, order, execution=execution)
 
-    def finished_within(self, within: float, bound: str) -> bool:
+    def finish(self, by: Worker | None = None, execution: int | None = None) -> None:
+        """Order it to end now: every execution, those to come included, or only what runs on `by`, or only one."""
+        self.run.desk.tell(self.name, FINISH, worker=by.name if by else None, execution=execution)
+
+    def finished_within(self, within: float, bound: str, late: str = "stranded") -> bool:
         """Wait for its finish as long as the claim allows; `bound` says what that is made of."""
-        return self.run.all_finished_within([self], within, bound)
+        return self.run.all_finished_within([self], within, bound, late)
 
-    def runs_within(self, within: float, bound: str) -> bool:
+    def runs_within(self, within: float, bound: str, late: str = "stranded") -> bool:
         """Wait until a living worker runs it, as long as the claim allows; `bound` says what that is made of."""
         what = f"{self.name} runs at a living worker"
-        return self.run.wait(what, lambda events: runs_alive(events, self.name), within, self.name, bound)
+        return self.run.wait(what, lambda events: runs_alive(events, self.name), within, [self.name], bound, late=late)
+
+    def started_within(self, within: float, bound: str, late: str = "stranded", times: int = 1) -> bool:
+        """Wait until it was begun so often, as long as the claim allows; `bound` says what that is made of."""
+        what = f"{self.name} begun" if times == 1 else f"{self.name} begun for the {times}th time"
+        name = self.name
+        return self.run.wait(what, lambda events: len(starts(events, name)) >= times, within, [name], bound, late=late)
 
     def at(self, leases: float) -> None:
         """Wait until so long after its first start."""

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from bench import postgres, result
 from bench.arms import run_arm
@@ -20,7 +20,7 @@ from bench.children import Launcher
 from bench.history import Event, History, dump
 from bench.janitor import Janitor
 from bench.nursery import Nursery
-from bench.postgres import Server
+from bench.postgres import Server, Unavailable
 from bench.result import ArmResult, ScenarioResult
 from bench.rundir import RunDir, sweep
 from bench.scenario import Arm, Scenario
@@ -30,6 +30,9 @@ from bench.subject import Subject
 from bench.twins import Difference, TwinError, difference
 from bench.verdict import judge
 from bench.witness import Witness
+
+if TYPE_CHECKING:
+    from bench.postgres.cluster import Cluster
 
 TRIES = 3
 """An inconclusive arm is tried again at most twice, each time with a lease twice as long."""
@@ -48,13 +51,17 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is given. `lease` is in seconds, `jobs` is how many arms run at once; `cold` forks no warm workers."""
+    """What a run is given. `lease` is in seconds, `jobs` is how many arms run at once; `cold` forks no warm workers.
+
+    `full` runs the load scenarios at their full size.
+    """
 
     subject: Subject
     out: Path
     postgres: str = "auto"
     lease: float = 1.0
     article: bool = False
+    full: bool = False
     jobs: int = field(default_factory=lambda: 4 * (os.cpu_count() or 1))
     seed: int = 0
     cold: bool = False
@@ -65,7 +72,7 @@ class Bench:
     """Everything that arms run on, up and running."""
 
     settings: Settings
-    run_id: str
+    run_dir: RunDir
     server: Server
     witness: Witness
     stalls: StallMeter
@@ -88,17 +95,6 @@ class Bench:
         name = arm.scenario.name
         suffix = "" if attempt == 1 else f".try{attempt}"
         lease = arm.scenario.lease(self.settings.article, self.settings.lease) * 2 ** (attempt - 1)
-        stage = Stage(
-            arm=arm,
-            launch=self.launch,
-            lease=lease,
-            article=self.settings.article,
-            seed=self.settings.seed,
-            dsn=self.server.create_database(f"arm_{next(self._numbers)}"),
-            witness=self.witness.address,
-            run_id=self.run_id,
-            logs=self.settings.out / name / f"{arm.id}{suffix}",
-        )
         mine: list[History] = []
 
         def begun(history: History) -> None:
@@ -108,13 +104,47 @@ class Bench:
                 history.interrupt()
             watcher.arm_started(name, arm.id, history.events)
 
-        try:
-            events = run_arm(stage, self.witness, self.stalls, self.versions, begun)
-        finally:
-            self._live.difference_update(mine)
+        with self._private(arm.scenario) as (own, unsupported):
+            server = own or self.server
+            stage = Stage(
+                arm=arm,
+                launch=self.launch,
+                launch_cold=self.settings.subject.launch,
+                lease=lease,
+                article=self.settings.article,
+                full=self.settings.full,
+                seed=self.settings.seed,
+                dsn=server.create_database(f"arm_{next(self._numbers)}"),
+                witness=self.witness.address,
+                run_id=self.run_dir.id,
+                logs=self.settings.out / name / f"{arm.id}{suffix}",
+                server=own,
+                unsupported=unsupported,
+            )
+            versions = result.versions(own.describe()) if own else self.versions
+            try:
+                events = run_arm(stage, self.witness, self.stalls, versions, begun)
+            finally:
+                self._live.difference_update(mine)
         file = f"{name}/{arm.id}{suffix}.jsonl"
         (self.settings.out / file).write_bytes(dump(events))
         return ArmResult(arm, judge(events, arm.scenario.checks), events, lease, attempt, file)
+
+    @contextmanager
+    def _private(self, scenario: Scenario) -> Iterator[tuple["Cluster | None", str]]:
+        """A server of an arm's own for as long as the arm lasts, if its scenario asks for one; or why there is none."""
+        if not scenario.private:
+            yield None, ""
+            return
+        try:
+            server = self.server.private(self.run_dir.path)
+        except Unavailable as error:
+            yield None, f"needs a server of its own, which it may crash: {error}"
+            return
+        try:
+            yield server, ""
+        finally:
+            server.stop()
 
     def stop(self) -> None:
         """Make every arm that is under way, and every later one, end at once."""
@@ -144,7 +174,7 @@ def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
             modules = {twin.subject.__module__ for scenario in scenarios for twin in scenario.twins}
             mark = {"LEASEPROOF_RUN": run_dir.id}
             launch = stack.enter_context(Nursery(settings.subject.warm, sorted(modules), mark)).spawn
-        yield Bench(settings, run_dir.id, server, witness, stalls, launch, result.versions(server.describe()))
+        yield Bench(settings, run_dir, server, witness, stalls, launch, result.versions(server.describe()))
 
 
 @contextmanager
@@ -220,6 +250,7 @@ def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher,
         "cpu_seconds": round(_cpu_seconds(), 3),
         "lease": settings.lease,
         "article": settings.article,
+        "full": settings.full,
         "seed": settings.seed,
         "jobs": settings.jobs,
         "subject": describe,

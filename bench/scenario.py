@@ -46,8 +46,10 @@ class Twin:
 class Scenario:
     """One claim, with all that it takes to prove it.
 
-    `article` overrides knobs for the article's own seconds. `needs` is what a subject's `describe` must offer: a key of
-    it, or one of the events that it `tells`; without them the scenario is unsupported there.
+    `article` overrides knobs for the article's own seconds, `full` for a load at its full size. `prepare` is told to
+    the subject when it makes its schema (`aging`, in leases). `needs` is what its `describe` must offer: a key of it,
+    one of the events that it `tells`, or one of the `options` that it takes; else the scenario is unsupported there.
+    `private`: each arm gets a server of its own, which it may crash.
     """
 
     name: str
@@ -61,7 +63,10 @@ class Scenario:
     explanations: Mapping[str, str] = field(default_factory=dict)
     knobs: Mapping[str, float] = field(default_factory=dict)
     article: Mapping[str, float] = field(default_factory=dict)
+    full: Mapping[str, float] = field(default_factory=dict)
+    prepare: Mapping[str, float] = field(default_factory=dict)
     needs: Sequence[str] = ()
+    private: bool = False
     run: Script | None = None
 
     def script(self, function: Script) -> Script:
@@ -79,9 +84,10 @@ class Scenario:
         """The lease in seconds: the article's own where asked for and known."""
         return self.article.get("lease", default) if article else default
 
-    def knob(self, name: str, article: bool) -> float:
-        """A number of the script's, mostly in leases; the article's own where asked for and known."""
-        return self.article.get(name, self.knobs[name]) if article else self.knobs[name]
+    def knob(self, name: str, article: bool, full: bool = False) -> float:
+        """A number of the script's, mostly in leases; the article's own, or that of the full size, where asked for."""
+        chosen = {**self.knobs, **(self.full if full else {}), **(self.article if article else {})}
+        return chosen[name]
 
 
 @dataclass(frozen=True)

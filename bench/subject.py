@@ -22,7 +22,16 @@ from bench.history import History
 ANSWER_WITHIN = 30.0
 """Seconds that a control process may take for one answer before it counts as hung."""
 
-_KEYS = {"name": str, "protocol": int, "control": list, "worker": list, "services": list, "warm": str, "twins": bool}
+_KEYS = {
+    "name": str,
+    "protocol": int,
+    "control": list,
+    "worker": list,
+    "scheduler": list,
+    "services": list,
+    "warm": str,
+    "twins": bool,
+}
 _REQUIRED = ("name", "protocol", "control", "worker")
 
 
@@ -62,7 +71,8 @@ class Subject:
             raise SubjectError(f"{path} is for protocol {table['protocol']}; this leaseproof speaks {PROTOCOL}")
         if table.get("services", ["postgres"]) != ["postgres"]:
             raise SubjectError(f"{path}: the only service that this leaseproof can start is postgres")
-        commands = {command: tuple(map(str, table[command])) for command in ("control", "worker")}
+        given: list[str] = [command for command in ("control", "worker", "scheduler") if command in table]
+        commands = {command: tuple(map(str, table[command])) for command in given}
         return cls(table["name"], commands, folder, table.get("warm", ""), table.get("twins", False))
 
     def launch(self, command: str, env: Mapping[str, str], files: tuple[int, int, int]) -> Child:
@@ -140,6 +150,14 @@ class Control:
         result: dict[str, Any] = answer["answer"]
         return result
 
+    @property
+    def pid(self) -> int:
+        return self._child.pid
+
+    def wait(self) -> int:
+        """Wait until it is reaped, and return its status."""
+        return self._child.wait()
+
     def close(self) -> None:
         """End it, whatever state it is in."""
         kill_tree(self._child.pid)
@@ -148,9 +166,14 @@ class Control:
 
 
 class Worker:
-    """One worker process (or tree) under a name; its end goes into the history the moment that it is reaped."""
+    """One worker process (or tree) under a name; its end goes into the history the moment that it is reaped.
 
-    def __init__(self, name: str, launch: Launcher, extra: Mapping[str, str], log: Path, history: History) -> None:
+    A scheduler is one, too: `command` says as what it is started.
+    """
+
+    def __init__(
+        self, name: str, command: str, launch: Launcher, extra: Mapping[str, str], log: Path, history: History
+    ) -> None:
         self.name = name
         self.log = log
         self.history = history
@@ -158,9 +181,9 @@ class Worker:
         with log.open("ab") as output, open(os.devnull, "rb") as nothing:
             files = (nothing.fileno(), output.fileno(), output.fileno())
             try:
-                self._child = launch("worker", environment(extra), files)
+                self._child = launch(command, environment(extra), files)
             except LaunchError as error:
-                raise AdapterFault(f"worker {name}: {error}") from error
+                raise AdapterFault(f"{command} {name}: {error}") from error
         self.pid = self._child.pid
         self._reaper = threading.Thread(target=self._reap, daemon=True)
 
@@ -180,6 +203,11 @@ class Worker:
     def tree(self) -> list[psutil.Process]:
         """The process and all its descendants that are alive."""
         return alive_tree(self.pid)
+
+    def cpu_seconds(self) -> float:
+        """What it and all its descendants that are alive have burnt so far, in seconds."""
+        times = [process.cpu_times() for process in self.tree()]
+        return sum(time.user + time.system for time in times)
 
     def close(self) -> None:
         """End it, whatever state it is in, and wait until it is reaped."""

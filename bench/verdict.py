@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bench.checks import Anomaly, Check, progress, undisturbed
+from bench.checks import Anomaly, Check
+from bench.checks.always import progress, undisturbed
 from bench.history import Event, is_complete
 
 

@@ -7,7 +7,8 @@ import asyncio
 import json
 import secrets
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,34 +45,42 @@ class Plan:
 class Desk:
     """Where the puppets of one arm report; it writes all that they say into the arm's history."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, history: History) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, history: History, margin: float) -> None:
         self.token = secrets.token_hex(16)
         self.history = history
+        self.margin = margin
+        self.names: dict[str, str] = {}
+        """The bench's names of jobs, by the queue's ids."""
         self._loop = loop
         self._plans: dict[str, Plan] = {}
         self._live: dict[int, Execution] = {}
         self._count = 0
 
-    def plan(self, job: str, orders: Sequence[Order] = (), lasts: float | None = None) -> None:
-        """Say beforehand what every execution of `job` will be ordered; without a plan a puppet holds."""
-        self._call(self._set_plan, job, Plan(list(orders), lasts))
+    def plan(self, jobs: Collection[str], orders: Sequence[Order] = (), lasts: float | None = None) -> None:
+        """Say beforehand what every execution of these jobs will be ordered; without a plan a puppet holds."""
+        self._call(self._set_plan, jobs, orders, lasts)
 
-    def tell(self, job: str, order: Order, *, worker: str | None = None) -> None:
-        """Order all executions of `job`, those to come included; with `worker`, only those running there now."""
-        self._call(self._tell, job, order, worker)
+    def tell(self, job: str, order: Order, *, worker: str | None = None, execution: int | None = None) -> None:
+        """Order all executions of `job`, those to come included.
 
-    def _set_plan(self, job: str, plan: Plan) -> None:
-        self._plans[job] = plan
-        for execution in self._of(job):
-            self._cancel(execution)
-            self._schedule(execution, plan)
+        With `worker`, only those running there now; with `execution`, only that one.
+        """
+        self._call(self._tell, job, order, worker, execution)
 
-    def _tell(self, job: str, order: Order, worker: str | None) -> None:
-        if worker is None:
+    def _set_plan(self, jobs: Collection[str], orders: Sequence[Order], lasts: float | None) -> None:
+        plans = {job: Plan(list(orders), lasts) for job in jobs}
+        self._plans.update(plans)
+        for execution in list(self._live.values()):
+            if execution.job in plans:
+                self._cancel(execution)
+                self._schedule(execution, plans[execution.job])
+
+    def _tell(self, job: str, order: Order, worker: str | None, execution: int | None) -> None:
+        if worker is None and execution is None:
             self._plans.setdefault(job, Plan()).orders.append(order)
-        for execution in self._of(job):
-            if worker in (None, execution.worker):
-                self._send(execution, order)
+        for each in self._of(job):
+            if worker in (None, each.worker) and execution in (None, each.number):
+                self._send(each, order)
 
     def _of(self, job: str) -> list[Execution]:
         return [execution for execution in self._live.values() if execution.job == job]
@@ -117,8 +126,14 @@ class Desk:
                 case "outcome":
                     fields = {key: message[key] for key in ("job", "attempt", "accepted")}
                     self.history.add("outcome", worker=worker, **fields)
+                case "reclaimed":
+                    jobs = [self.names.get(id, id) for id in message["ids"]]
+                    # It was done before it was told, at most as long ago as the machine may stall.
+                    since = self.history.now() - self.margin
+                    about = {"jobs": jobs, "ids": message["ids"], "since": round(since, 6)}
+                    self.history.add("reclaimed", worker=worker, **about)
                 case other:
-                    raise Rubbish(f"worker {worker} sent event {other!r}; it is `renewed` or `outcome`")
+                    raise Rubbish(f"worker {worker} sent event {other!r}; it is `renewed`, `outcome` or `reclaimed`")
 
     async def _serve_puppet(
         self, hello: dict[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -126,7 +141,8 @@ class Desk:
         self._count += 1
         execution = Execution(self._count, str(hello["job"]), str(hello["worker"]), writer)
         who = {"execution": execution.number, "job": execution.job, "worker": execution.worker}
-        self.history.add("started", **who, pid=hello["pid"], attempt=hello.get("attempt"))
+        tick = {"tick": hello["tick"]} if "tick" in hello else {}
+        self.history.add("started", **who, pid=hello["pid"], attempt=hello.get("attempt"), **tick)
         self._live[execution.number] = execution
         plan = self._plans.get(execution.job, Plan())
         for order in plan.orders:
@@ -136,8 +152,13 @@ class Desk:
         try:
             while (message := await _read(reader)) is not None:
                 match message.get("event"):
-                    case "effect":
-                        self.history.add("effect", execution=execution.number, job=execution.job, key=message["key"])
+                    case "effect" | "withheld" as event:
+                        under = message.get("under")
+                        self.history.add(event, **who, key=message["key"], under=under)
+                    case "borrowed":
+                        self.history.add("borrowed", **who)
+                    case "clock":
+                        self.history.add("clock", **who, wall=float(message["wall"]), ours=time.time())
                     case "finished":
                         ending = ""
                         self.history.add("finished", **who)
@@ -177,9 +198,9 @@ class Witness:
         self._thread.join()
         self._loop.close()
 
-    def desk(self, history: History) -> Desk:
-        """A desk for one arm."""
-        desk = Desk(self._loop, history)
+    def desk(self, history: History, margin: float = 0.0) -> Desk:
+        """A desk for one arm, whose machine may stall for `margin` seconds."""
+        desk = Desk(self._loop, history, margin)
         self._desks[desk.token] = desk
         return desk
 
@@ -209,7 +230,7 @@ class Witness:
             return  # The other side is gone, which `died` has told already where it matters; or the run is over.
         except KeyError as error:
             self._trouble(desk, f"a message lacks the field {error}")
-        except (Rubbish, ValueError, RecursionError) as error:
+        except (Rubbish, TypeError, ValueError, RecursionError) as error:
             self._trouble(desk, str(error))
         finally:
             writer.close()

@@ -4,8 +4,9 @@ The race is not left to luck. The bench holds a lock on the job's row while ever
 updates afterwards has then read the row, and waits at its update. When all wait, the bench lets go.
 """
 
-from bench.checks import handed_out_once, nothing_lost, recovered
-from bench.faults import Crowd
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.ownership import handed_out_once
+from bench.faults.crowd import Crowd
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from queue_core import Job, Queue
@@ -14,14 +15,14 @@ from queue_core import Job, Queue
 class SelectThenUpdate(Queue):
     """Everything as in the sound queue, but a claim is two statements: a select, and then an update by id."""
 
-    def claim(self, worker: str, limit: int, lease: float, queue: str = "default") -> list[Job]:
+    def claim(self, worker: str, limit: int, lease: float, queue: str = "default", version: int = 1) -> list[Job]:
         found = self.connection.execute(
-            "SELECT id, kind, payload, priority, run_at, max_attempts FROM jobs"
-            " WHERE state = 'queued' AND queue = %s AND run_at <= now() ORDER BY priority DESC, run_at, id LIMIT %s",
+            "SELECT id, kind, payload, version, priority, run_at, turn, max_attempts FROM jobs"
+            " WHERE state = 'queued' AND queue = %s AND run_at <= now() ORDER BY turn, id LIMIT %s",
             (queue, limit),
         ).fetchall()
         jobs = []
-        for id, kind, payload, priority, run_at, max_attempts in found:
+        for id, kind, payload, version, priority, run_at, turn, max_attempts in found:
             taken = self.connection.execute(
                 "UPDATE jobs SET state = 'running', attempt = attempt + 1, claim = claim + 1, leased_by = %s,"
                 " leased_until = clock_timestamp() + make_interval(secs => %s), finished_at = NULL"
@@ -29,7 +30,9 @@ class SelectThenUpdate(Queue):
                 (worker, lease, id),
             ).fetchone()
             if taken:
-                jobs.append(Job(id, taken[0], queue, kind, payload, priority, run_at, taken[1], max_attempts))
+                jobs.append(
+                    Job(id, taken[0], queue, kind, payload, version, priority, run_at, turn, taken[1], max_attempts)
+                )
         return jobs
 
 

@@ -5,8 +5,9 @@ The rival's reclaim runs in every arm and at the same moment: what differs is th
 
 from collections.abc import Collection
 
-from bench.checks import no_overlap, nothing_lost, recovered
-from bench.faults import Outlast
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.ownership import no_overlap
+from bench.faults.outlast import Outlast
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from queue_core import Job, Worker

@@ -7,8 +7,8 @@ job that has no term, and gives back a job that nobody had.
 from itertools import product
 from typing import Any, ClassVar, LiteralString
 
-from bench.checks import schema_refuses
-from bench.faults import Write
+from bench.checks.rows import schema_refuses
+from bench.faults.write import Write
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from queue_core import Queue

@@ -6,8 +6,9 @@ looked at between the two finishes, since the final state hides whose result it 
 
 from typing import ClassVar, LiteralString
 
-from bench.checks import late_finish_refused, nothing_lost, recovered
-from bench.faults import Pause
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.fencing import late_finish_refused
+from bench.faults.pause import Pause
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from queue_core import Queue

@@ -5,8 +5,9 @@ The same pause as in late-finish, which differs by the guard that is missing: th
 
 from typing import ClassVar, LiteralString
 
-from bench.checks import nothing_lost, one_owner, recovered
-from bench.faults import Pause
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.fencing import one_owner
+from bench.faults.pause import Pause
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from queue_core import Queue

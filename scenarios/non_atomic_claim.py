@@ -3,8 +3,9 @@
 The same race as in claim-race, seen from outside: not who was handed the job, but how often its effect was made.
 """
 
-from bench.checks import effect_once, nothing_lost, recovered
-from bench.faults import Crowd
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.world import effect_once
+from bench.faults.crowd import Crowd
 from bench.orders import effect
 from bench.scenario import Scenario, Twin
 from bench.script import Run

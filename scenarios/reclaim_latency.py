@@ -4,8 +4,8 @@ A reclaim that is triggered by inserts looks right in every demonstration, since
 the quiet night on which it is needed, so here nothing is inserted, not even a decoy.
 """
 
-from bench.checks import nothing_lost, recovered
-from bench.faults import Kill
+from bench.checks.ending import nothing_lost, recovered
+from bench.faults.kill import Kill
 from bench.scenario import Scenario, Twin
 from bench.script import MARGIN, POLL, Run
 from queue_core import Worker

@@ -7,8 +7,10 @@ Whether the lease has run out is read from the row, not inferred from what the r
 from collections.abc import Collection
 from typing import ClassVar
 
-from bench.checks import clean_exit, no_overlap, nothing_lost, recovered, served_to_the_end
-from bench.faults import Terminate
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.ownership import no_overlap
+from bench.checks.stopping import clean_exit, served_to_the_end
+from bench.faults.terminate import Terminate
 from bench.scenario import Scenario, Twin
 from bench.script import Run
 from queue_core import Job, Worker

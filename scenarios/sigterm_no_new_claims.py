@@ -1,7 +1,8 @@
 """After SIGTERM a worker begins no job, not even one that it has claimed ahead; those are free for others at once."""
 
-from bench.checks import clean_exit, no_start_after_sigterm, nothing_lost, recovered, unstarted_freed
-from bench.faults import Terminate
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.stopping import clean_exit, no_start_after_sigterm, unstarted_freed
+from bench.faults.terminate import Terminate
 from bench.orders import FINISH
 from bench.scenario import Scenario, Twin
 from bench.script import Run

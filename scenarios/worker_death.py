@@ -6,8 +6,9 @@ predict the same. Only the third, after the lease has run out, tells them apart.
 
 from typing import ClassVar, LiteralString
 
-from bench.checks import attempts_counted, held_by_state, nothing_lost, recovered
-from bench.faults import Kill
+from bench.checks.ending import attempts_counted, nothing_lost, recovered
+from bench.checks.ownership import held_by_state
+from bench.faults.kill import Kill
 from bench.job import Job
 from bench.scenario import Scenario, Twin
 from bench.script import Run
@@ -33,10 +34,12 @@ class ClaimLooksAtLease(Queue):
 class ClaimHoldsLock(Queue):
     """Everything as in the sound queue, but a claim keeps its transaction, and so its row lock, until the next one."""
 
-    def claim(self, worker: str, limit: int, lease: float, queue: str = "default") -> list[ClaimedJob]:
+    def claim(
+        self, worker: str, limit: int, lease: float, queue: str = "default", version: int = 1
+    ) -> list[ClaimedJob]:
         self.connection.execute("COMMIT")
         self.connection.execute("BEGIN")
-        return super().claim(worker, limit, lease, queue)
+        return super().claim(worker, limit, lease, queue, version)
 
 
 worker_death = Scenario(

@@ -1,4 +1,4 @@
-"""`python -m subjects.queue_core control|worker`; the bench starts it, see docs/protocol.md."""
+"""`python -m subjects.queue_core control|worker|scheduler`; the bench starts it, see docs/protocol.md."""
 
 import sys
 

@@ -120,8 +120,19 @@ def exited(worker: str = "A", status: int = 0, pid: int = 1) -> Event:
     return event("exited", worker=worker, pid=pid, status=status)
 
 
-def wait(came: bool, job: str | None = None, bound: str = "", must: bool = False, within: float = 2.0) -> Event:
-    return event("wait", what="something", within=within, came=came, took=within, job=job, bound=bound, must=must)
+def wait(
+    came: bool, job: str = "", bound: str = "", must: bool = False, within: float = 2.0, late: str = "stranded"
+) -> Event:
+    about = {"what": "something", "within": within, "came": came, "took": within, "bound": bound, "must": must}
+    return event("wait", **about, jobs=[job] if job else [], late=late if bound else "")
+
+
+def let_go(*waiting: str, job: str = "job") -> Event:
+    return event("let-go", job=job, waiting=list(waiting), seen=[])
+
+
+def sample(name: str, *rows: list[str]) -> Event:
+    return event("sample", name=name, columns=[], rows=list(rows))
 
 
 def injected(kind: str = "kill -9", target: str = "A", step: int = 1, really: bool = True) -> Event:

@@ -3,36 +3,26 @@
 In a history the header has position 0, so the first event of a case has position 1.
 """
 
+import importlib
 import inspect
+import pkgutil
 import re
-from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
 from bench import checks
-from bench.checks import (
-    Check,
-    Execution,
-    attempts_counted,
-    clean_exit,
-    effect_once,
-    executions,
-    handed_out_once,
-    held_by_state,
-    late_finish_refused,
-    no_overlap,
-    no_start_after_sigterm,
-    nothing_lost,
-    one_owner,
-    progress,
-    recovered,
-    schema_refuses,
-    served_to_the_end,
-    undisturbed,
-    unstarted_freed,
-)
+from bench.checks import Check, base
+from bench.checks.always import progress, undisturbed
+from bench.checks.base import Execution, executions
+from bench.checks.ending import attempts_counted, nothing_lost, recovered
+from bench.checks.fencing import late_finish_refused, one_owner
+from bench.checks.ownership import handed_out_once, held_by_state, no_overlap
+from bench.checks.rows import schema_refuses
+from bench.checks.stopping import clean_exit, no_start_after_sigterm, served_to_the_end, unstarted_freed
+from bench.checks.world import effect_once
 from bench.history import Event
+from tests.bench import cases
+from tests.bench.cases import Case, sane, wrong
 from tests.bench.histories import (
     KILLED,
     QUEUED,
@@ -48,28 +38,6 @@ from tests.bench.histories import (
     spawned,
     wait,
 )
-
-
-@dataclass(frozen=True)
-class Case:
-    """A history and what a check must find in it: each anomaly by its name and the positions of its evidence."""
-
-    check: Check
-    title: str
-    events: list[Event]
-    found: list[tuple[str, tuple[int, ...]]]
-
-    def __str__(self) -> str:
-        return f"{self.check.__name__}: {self.title}"
-
-
-def sane(check: Check, title: str, events: list[Event], **header: Any) -> Case:
-    return Case(check, title, history(*events, **header), [])
-
-
-def wrong(check: Check, title: str, events: list[Event], *found: tuple[Any, ...], **header: Any) -> Case:
-    return Case(check, title, history(*events, **header), [(name, tuple(at)) for name, *at in found])
-
 
 a, b, c = Run(1, "A"), Run(2, "B"), Run(3, "C")
 other = Run(2, "B", "other")
@@ -326,6 +294,11 @@ RECOVERED = [
     ),
     sane(recovered, "finished, and its queue says so", [QUEUED, a.started, a.finished, row("running"), row("done")]),
     sane(recovered, "finished, and deleted", [QUEUED, a.started, a.finished, row("absent")]),
+    sane(
+        recovered,
+        "late, and then nobody finished it and its queue has no record of it, which is lost",
+        [QUEUED, wait(False, "job", "lease + reclaim"), row("running"), row("absent")],
+    ),
     sane(recovered, "another job is running", [QUEUED, a.started, a.finished, row("running", job="other")]),
     wrong(recovered, "nobody began it, and nobody waited", [QUEUED, row("done")], ("stranded", 1)),
     wrong(recovered, "nobody began it", [QUEUED, wait(False, "job", "lease + reclaim")], ("stranded", 1, 2)),
@@ -355,6 +328,18 @@ RECOVERED = [
         "it came later than in its bound",
         [QUEUED, wait(False, "job", "1 L"), a.started, a.finished, row("done")],
         ("stranded", 1, 2),
+    ),
+    wrong(
+        recovered,
+        "it came later than in its bound, and was deleted",
+        [QUEUED, wait(False, "job", "1 L"), a.started, a.finished, row("absent")],
+        ("stranded", 1, 2),
+    ),
+    wrong(
+        recovered,
+        "nobody finished it, and its queue has a record of it again",
+        [QUEUED, row("absent"), row("queued")],
+        ("stranded", 1),
     ),
     wrong(
         recovered,
@@ -839,11 +824,16 @@ CASES = [
     *[*NO_START_AFTER_SIGTERM, *SERVED_TO_THE_END, *CLEAN_EXIT, *UNSTARTED_FREED, *LATE_FINISH_REFUSED, *ONE_OWNER],
     *[*SCHEMA_REFUSES, *UNDISTURBED, *PROGRESS],
 ]
+for module in pkgutil.iter_modules(cases.__path__):
+    CASES += importlib.import_module(f"tests.bench.cases.{module.name}").CASES
+
+THEMES = [importlib.import_module(f"bench.checks.{i.name}") for i in pkgutil.iter_modules(checks.__path__)]
 
 CHECKS: list[Check] = [
     function
-    for name, function in inspect.getmembers(checks, inspect.isfunction)
-    if function.__module__ == checks.__name__ and not name.startswith("_") and name != "executions"
+    for theme in THEMES
+    for name, function in inspect.getmembers(theme, inspect.isfunction)
+    if function.__module__ == theme.__name__ and not name.startswith("_") and theme is not base
 ]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench import discover
-from bench.checks import recovered
+from bench.checks.ending import recovered
 from bench.discover import UnknownName, check_arms, pick, pick_arms, scenarios, subject
 from bench.scenario import Scenario, Twin
 from bench.subject import SubjectError

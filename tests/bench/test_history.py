@@ -3,11 +3,14 @@
 import json
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bench.checks import handed_out_once, no_overlap, nothing_lost, recovered
+import bench.history
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.ownership import handed_out_once, no_overlap
 from bench.history import Closed, Event, History, HistoryError, dump, is_complete, load
 from bench.verdict import judge
 from tests.bench.histories import QUEUED, Run, row, whole
@@ -235,6 +238,53 @@ def test_until_is_interrupted() -> None:
     history.interrupt()
     assert isinstance(waiter.outcome(), Closed)
     assert history.interrupted
+
+
+def long_history() -> History:
+    history = History()
+    for number in range(bench.history.LONG + 1):
+        history.add("effect", number=number)
+    return history
+
+
+def test_a_long_history_is_not_looked_through_for_each_event() -> None:
+    history = long_history()
+    since, looks = history.now(), []
+
+    def found(events: Sequence[Event]) -> bool:
+        looks.append(len(events))
+        return bool(events[-1]["event"] == "ready")
+
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(history.until, found, LONG)
+        for number in range(5000):
+            history.add("effect", number=number)
+        history.add("ready")
+        assert waiting.result(LONG)
+    assert looks[-1] == len(history.events())
+    assert len(looks) <= (history.now() - since) / bench.history.PAUSE + 2
+
+
+def test_what_comes_between_two_looks_is_not_missed() -> None:
+    history = long_history()
+    for _ in range(20):
+        waiter = Waiter(history)
+        history.add("effect")
+        event = history.add("ready")
+        assert waiter.outcome() == [event]
+        history = long_history()
+
+
+def test_an_interrupt_does_not_wait_for_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench.history, "PAUSE", 10 * LONG)
+    history, looked = long_history(), threading.Event()
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(history.until, lambda _: looked.set(), 10 * LONG)
+        assert looked.wait(LONG)
+        history.add("effect")
+        history.interrupt()
+        with pytest.raises(Closed):
+            waiting.result(LONG)
 
 
 def test_nobody_waits_after_an_interrupt_even_for_what_is_there() -> None:

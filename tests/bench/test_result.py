@@ -15,7 +15,8 @@ import pytest
 
 import reports
 from bench import discover, result, runner
-from bench.checks import Anomaly, recovered
+from bench.checks import Anomaly
+from bench.checks.ending import recovered
 from bench.history import Event
 from bench.result import EXIT_CODES, ArmResult, ScenarioResult, overall
 from bench.scenario import Arm, Scenario, Twin

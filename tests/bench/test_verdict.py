@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from bench.checks import Anomaly, no_overlap, recovered
+from bench.checks import Anomaly
+from bench.checks.ending import recovered
+from bench.checks.ownership import no_overlap
 from bench.history import Event
 from bench.verdict import Verdict, as_expected, judge
 from tests.bench.histories import (

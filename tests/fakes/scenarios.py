@@ -1,7 +1,10 @@
 """The smallest scripts that show what a fake does wrong."""
 
-from bench.checks import clean_exit, handed_out_once, no_overlap, no_start_after_sigterm, nothing_lost, recovered
-from bench.faults import Crowd, Terminate
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.ownership import handed_out_once, no_overlap
+from bench.checks.stopping import clean_exit, no_start_after_sigterm
+from bench.faults.crowd import Crowd
+from bench.faults.terminate import Terminate
 from bench.scenario import Scenario
 from bench.script import Run
 

@@ -46,6 +46,19 @@ class Quiet:
         self.ended.append((arm, verdict, as_expected))
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _interruptible() -> Iterator[None]:
+    """SIGINT as it is by default: one that pytest was started to ignore (a shell's `&`) every child would ignore, too.
+
+    A signal that is caught is reset when a child is executed; one that is ignored stays so, and no Ctrl-C would come.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if before == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="package", autouse=True)
 def _places(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Temporary files and a cache of our own, in memory where that is to be had; no settings of the user's."""

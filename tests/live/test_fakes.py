@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import script
+from bench import waits
 from bench.discover import pick, scenarios
 from bench.scenario import Scenario
 from bench.subject import Control
@@ -101,7 +101,7 @@ def test_a_control_process_that_hangs(play: Play, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_worker_that_is_never_ready(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script, "PATIENCE", 1.0)
+    monkeypatch.setattr(waits, "PATIENCE", 1.0)
     named(play(one_job, subject=subject(fakes.NeverReady)), ["worker worker-1 did not say that it is ready in 1 s"])
 
 

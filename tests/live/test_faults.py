@@ -12,10 +12,17 @@ from typing import Any, cast
 import psutil
 import pytest
 
-from bench import faults, runner
-from bench.checks import recovered
+from bench import runner
+from bench.checks.ending import recovered
 from bench.children import alive_tree, spawn
-from bench.faults import Crowd, Fault, Kill, NoReceipt, Outlast, Pause, Terminate, Write, alive, signal_bit
+from bench.faults import Fault, NoReceipt, base
+from bench.faults.base import alive, signal_bit
+from bench.faults.crowd import Crowd
+from bench.faults.kill import Kill
+from bench.faults.outlast import Outlast
+from bench.faults.pause import Pause
+from bench.faults.terminate import Terminate
+from bench.faults.write import Write
 from bench.history import History
 from bench.job import Job
 from bench.scenario import Scenario
@@ -74,7 +81,8 @@ def start(tmp_path: Path) -> Iterator[Start]:
     def start(program: str, *, processes: int = 1, says: str = "", busy: bool = True) -> Subject:
         history = History()
         argv = [sys.executable, "-S", "-c", program]
-        worker = Worker("worker", lambda _, env, files: spawn(argv, env, files), {}, tmp_path / "log", history)
+        launch = lambda _, env, files: spawn(argv, env, files)  # noqa: E731
+        worker = Worker("worker", "worker", launch, {}, tmp_path / "log", history)
         workers.append(worker)
         worker.watch()
         until(lambda: len(worker.tree()) == processes and worker.log.read_text().startswith(says), "it is up")
@@ -91,7 +99,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults, "RECEIPT_WITHIN", 0.1)
+    monkeypatch.setattr(base, "RECEIPT_WITHIN", 0.1)
 
 
 def inert(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> None:

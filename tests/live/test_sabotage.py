@@ -7,11 +7,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench import arms, cli, discover, faults, runner
+from bench import arms, cli, discover, runner
 from bench.checks import Anomaly
 from bench.discover import pick, scenarios
 from bench.events import starts
-from bench.faults import Fault, Kill
+from bench.faults import Evidence, Fault, base
+from bench.faults.kill import Kill
 from bench.history import Event, History
 from bench.result import ScenarioResult
 from bench.runner import Bench, Settings
@@ -67,13 +68,13 @@ def test_unharmed_the_twin_shows_its_anomaly(red: Outcome) -> None:
 def test_a_fault_that_does_nothing_is_inconclusive(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     inject = Kill.inject
 
-    def toothless(self: Kill) -> faults.Evidence:
+    def toothless(self: Kill) -> Evidence:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(psutil.Process, "kill", lambda _: None)
             return inject(self)
 
     monkeypatch.setattr(Kill, "inject", toothless)
-    monkeypatch.setattr(faults, "RECEIPT_WITHIN", 0.1)
+    monkeypatch.setattr(base, "RECEIPT_WITHIN", 0.1)
     outcome = play(worker_death, lease=0.3)
     assert outcome.verdict == "inconclusive"
     assert "the fault kill -9 on dying left no receipt: dying (pid" in outcome.said

@@ -182,7 +182,8 @@ def worker(tmp_path: Path) -> Iterator[Callable[[str], Worker]]:
     def worker(program: str) -> Worker:
         argv = [sys.executable, "-S", "-c", program]
         history = History()
-        opened.append(Worker("w", lambda _, env, files: spawn(argv, env, files), {}, tmp_path / "w.log", history))
+        launch = lambda _, env, files: spawn(argv, env, files)  # noqa: E731
+        opened.append(Worker("w", "worker", launch, {}, tmp_path / "w.log", history))
         opened[-1].watch()
         return opened[-1]
 

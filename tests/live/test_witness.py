@@ -208,7 +208,7 @@ def test_rubbish_from_a_worker(connect: Connect, desk: Desk) -> None:
     line.say(event="ready", token=desk.token, worker="w", pid=1)
     line.say(event="effect", key="k")
     (trouble,) = seen(desk, "trouble")
-    assert "worker w sent event 'effect'; it is `renewed` or `outcome`" in trouble["text"]
+    assert "worker w sent event 'effect'; it is `renewed`, `outcome` or `reclaimed`" in trouble["text"]
 
 
 # A worker's line.
@@ -255,7 +255,7 @@ def test_without_a_plan_a_puppet_holds_until_it_is_told(start: Start, desk: Desk
 
 
 def test_a_plan_is_obeyed_by_every_execution(start: Start, desk: Desk) -> None:
-    desk.plan("job", [effect("a"), FINISH])
+    desk.plan(["job"], [effect("a"), FINISH])
     for number in (1, 2):
         line = start()
         assert [line.hear(), line.hear()] == [effect("a"), FINISH]
@@ -287,27 +287,27 @@ def test_an_order_is_for_its_job_alone(start: Start, desk: Desk) -> None:
 
 
 def test_a_job_may_last(start: Start, desk: Desk) -> None:
-    desk.plan("job", lasts=0.05)
+    desk.plan(["job"], lasts=0.05)
     assert start().hear() == FINISH
     began, ordered = desk.history.events()
     assert ordered["t"] - began["t"] >= 0.04
 
 
 def test_a_new_plan_takes_the_end_of_the_old_one_away(start: Start, desk: Desk) -> None:
-    desk.plan("job", lasts=1.0)
+    desk.plan(["job"], lasts=1.0)
     line = start()
-    desk.plan("job")
-    desk.plan("other", lasts=1.0)
+    desk.plan(["job"])
+    desk.plan(["other"], lasts=1.0)
     assert start("other").hear() == FINISH
     assert [event["execution"] for event in seen(desk, "ordered")] == [2]
-    desk.plan("job", lasts=0.0)
+    desk.plan(["job"], lasts=0.0)
     assert line.hear() == FINISH
 
 
 def test_effects_are_booked(start: Start, desk: Desk) -> None:
     line = start()
     line.say(event="effect", key="paid")
-    assert seen(desk, "effect") == [{"execution": 1, "job": "job", "key": "paid"}]
+    assert seen(desk, "effect") == [{"execution": 1, "job": "job", "worker": "worker", "key": "paid", "under": None}]
 
 
 def test_a_failure_is_written_down(start: Start, desk: Desk) -> None:
@@ -359,11 +359,11 @@ def test_an_order_that_can_not_be_sent_is_its_senders_fault(start: Start, desk: 
 
 
 def test_orders_after_the_end_are_dropped(start: Start, desk: Desk) -> None:
-    desk.plan("job", lasts=1.0)
+    desk.plan(["job"], lasts=1.0)
     start().close()
     seen(desk, "died")
     desk.tell("job", effect("late"), worker="worker")
-    desk.plan("other", lasts=1.0)
+    desk.plan(["other"], lasts=1.0)
     start("other").hear()
     assert [event["execution"] for event in seen(desk, "ordered")] == [2]
 
@@ -398,11 +398,11 @@ def test_the_puppet_obeys(desk: Desk) -> None:
         {"order": "block", "seconds": 0.25},
         FINISH,
     ]
-    desk.plan("job", orders)
+    desk.plan(["job"], orders)
     blocked: list[float] = []
     obey("job", 2, block=blocked.append)
     assert seen(desk, "started") == [{**WHO, "pid": os.getpid(), "attempt": 2}]
-    assert seen(desk, "effect") == [{"execution": 1, "job": "job", "key": "once"}]
+    assert seen(desk, "effect") == [{"execution": 1, "job": "job", "worker": "worker", "key": "once", "under": None}]
     assert seen(desk, "finished") == [WHO]
     assert blocked == [0.25]
     events = desk.history.events()
@@ -412,7 +412,7 @@ def test_the_puppet_obeys(desk: Desk) -> None:
 @pytest.mark.parametrize("kind", ["transient", "permanent", "rate-limited"])
 @pytest.mark.usefixtures("_env")
 def test_the_puppet_fails_as_it_is_told(kind: str, desk: Desk) -> None:
-    desk.plan("job", [{"order": "fail", "kind": kind, "text": "no paper", "retry_in": 1.5}])
+    desk.plan(["job"], [{"order": "fail", "kind": kind, "text": "no paper", "retry_in": 1.5}])
     with pytest.raises(OrderedFailure, match="no paper") as raised:
         obey("job")
     assert (raised.value.kind, raised.value.retry_in) == (kind, 1.5)
@@ -430,7 +430,7 @@ def test_the_puppet_waits_for_an_order(desk: Desk) -> None:
 
 
 def test_the_puppet_exits_as_it_is_told(witness: Witness, desk: Desk) -> None:
-    desk.plan("job", [{"order": "exit", "status": 9}])
+    desk.plan(["job"], [{"order": "exit", "status": 9}])
     code = "from bench.puppet import obey; obey('job')"
     done = subprocess.run([sys.executable, "-c", code], env=environment(variables(witness, desk)), check=False)
     assert done.returncode == 9

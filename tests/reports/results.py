@@ -169,6 +169,7 @@ def envelope(scenarios: list[Result], verdict: str, exit_code: int) -> Result:
         "cpu_seconds": 55.0,
         "lease": 1.0,
         "article": False,
+        "full": False,
         "seed": 12345,
         "jobs": 8,
         "subject": {"subject": "queue_core", "version": "0.1.0", "ownership": "lease and heartbeat"},

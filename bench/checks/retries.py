@@ -1,0 +1,38 @@
+"""Do failures come back when they should, and not all at once?
+
+What the queue has put off, and for how long, is read from its table (`sample`): a count, whatever the machine's speed.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from bench.checks.base import Anomaly, of_kind
+from bench.history import Event
+
+MOST = 0.5
+"""The share that makes a storm, or a herd: more than half of all at once."""
+
+
+ENOUGH = 20
+"""Retries that must have been put off before their spread means anything."""
+
+
+def retries_put_off(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`retry-storm`: whenever one looked, most jobs that had failed were due again at once (sample `due`)."""
+    shares = []
+    for i, event in of_kind(events, "sample"):
+        if event["name"] == "due":
+            ((due, left),) = event["rows"]
+            shares.append((int(due) / int(left) if int(left) else 0.0, i))
+    if shares and min(shares)[0] > MOST:
+        text = f"of the jobs that had failed, {min(shares)[0]:.0%} and more were due again each time one looked"
+        yield Anomaly("retry-storm", text, tuple(i for _, i in shares))
+
+
+def retries_spread(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`thundering-herd`: most of the retries that were put off come back together (sample `delays`, in tenths)."""
+    for i, event in of_kind(events, "sample"):
+        if event["name"] == "delays":
+            counts = [int(count) for _, count in event["rows"]]
+            if sum(counts) >= ENOUGH and max(counts) > MOST * sum(counts):
+                text = f"{max(counts)} of {sum(counts)} retries come back within the same tenth of the longest delay"
+                yield Anomaly("thundering-herd", text, (i,))

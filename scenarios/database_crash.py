@@ -1,0 +1,56 @@
+"""The database goes down in the middle of a job, twice: by an immediate restart, and by kill -9 of every process.
+
+What was acknowledged is still there: the queued job is queued, the running one is its owner's, the done one is done and
+does not run again. And nobody restarts the worker: it comes back by itself.
+"""
+
+from typing import ClassVar, LiteralString
+
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.ownership import handed_out_once, no_overlap
+from bench.faults.crash import Crash, Restart
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from queue_core import Queue
+
+
+class Unlogged(Queue):
+    """Everything as in the sound queue, but the table is UNLOGGED: faster, and emptied by a crash."""
+
+    TABLE: ClassVar[LiteralString] = Queue.TABLE.replace("CREATE TABLE", "CREATE UNLOGGED TABLE")
+
+
+database_crash = Scenario(
+    name="database-crash",
+    claim="No job is lost or run again by a crash of the database, and the workers come back by themselves.",
+    row=34,
+    origin="A2 P",
+    fault="the server is restarted at once, and later killed, each time in the middle of a job",
+    sham="the server stays up",
+    twins=[Twin(Unlogged, "lost")],
+    checks=[nothing_lost, handed_out_once, no_overlap, recovered],
+    private=True,
+)
+
+
+@database_crash.script
+def _(run: Run) -> None:
+    worker = run.worker("worker")
+    done = run.enqueue("done", lasts=0)
+    run.all_finished_within([done], 5, bound="a worker is idle")
+    running = run.enqueue("running")
+    running.until_started(by=worker)
+    queued = run.enqueue("queued", lasts=0)
+
+    run.fault(Restart(run, during=running))
+    run.observe("the server is back", done, running, queued, columns=("id", "state", "leased_by", "attempt"))
+    running.finish()
+    run.all_finished_within([running, queued], 5, bound="the worker reconnects")
+
+    last = run.enqueue("last")
+    last.until_started(by=worker)
+    run.fault(Crash(run, during=last))
+    run.observe("the server is back again", done, running, queued, last, columns=("id", "state", "attempt"))
+    last.finish()
+    last.finished_within(5, bound="the worker reconnects")
+    run.observe("the end", done, running, queued, last, columns=("id", "state", "attempt"))
