@@ -9,18 +9,16 @@ for its own claim, and a claim that is over is refused, whoever made it.
 """
 
 import logging
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from importlib.resources import files
-from typing import Any, ClassVar, LiteralString, cast
+from typing import Any, ClassVar, LiteralString
 
 import psycopg
 from psycopg.rows import class_row, scalar_row, tuple_row
 from psycopg.types.json import Jsonb
 
-from queue_core import metrics
+from queue_core import metrics, schema
 from queue_core.metrics import Limits, Stats
 
 CHANNEL: LiteralString = "queue_core"
@@ -70,15 +68,6 @@ class Job:
     max_attempts: int = field(compare=False)
 
 
-def _blocks(sql: str) -> dict[str, LiteralString]:
-    """The blocks of schema.sql by name."""
-    parts = re.split(r"^-- name: (\w+)\n", sql, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], cast(list[LiteralString], parts[2::2]), strict=True))
-
-
-_SCHEMA = _blocks(files(__package__).joinpath("schema.sql").read_text("utf-8"))
-
-
 class Queue:
     """The queue's statements, and an operation for each.
 
@@ -89,16 +78,16 @@ class Queue:
     Every operation raises psycopg.Error as the connection does.
     """
 
-    TABLE: ClassVar[LiteralString] = _SCHEMA["table"]
+    TABLE: ClassVar[LiteralString] = schema.BLOCKS["table"]
     """The table."""
 
-    LEASE_CHECK: ClassVar[LiteralString] = _SCHEMA["lease_check"]
+    LEASE_CHECK: ClassVar[LiteralString] = schema.BLOCKS["lease_check"]
     """The constraint that a job is leased exactly while it is running."""
 
-    LIVE_KEY: ClassVar[LiteralString] = _SCHEMA["live_key"]
+    LIVE_KEY: ClassVar[LiteralString] = schema.BLOCKS["live_key"]
     """The unique index that lets one job of a key be alive at a time."""
 
-    INDEXES: ClassVar[LiteralString] = _SCHEMA["indexes"]
+    INDEXES: ClassVar[LiteralString] = schema.BLOCKS["indexes"]
     """The indexes of claim and reclaim."""
 
     # The look for a live key spares the insert in most cases; what decides between two at the same moment is the index.
@@ -253,14 +242,8 @@ class Queue:
         self.aging = aging
 
     def install(self) -> None:
-        """Create what is missing of the schema, in one transaction.
-
-        It may be run again, and by several processes at once.
-        """
-        # Several statements sent as one are one transaction: their own, or the caller's. The lock makes concurrent
-        # installs queue up, since IF NOT EXISTS alone lets two of them collide.
-        lock: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('queue_core.install', 0))"
-        self.connection.execute(";\n".join([lock, self.TABLE, self.LEASE_CHECK, self.LIVE_KEY, self.INDEXES]))
+        """Create what is missing of the schema, in one transaction; see schema.install."""
+        schema.install(self.connection, self.TABLE, self.LEASE_CHECK, self.LIVE_KEY, self.INDEXES)
 
     def enqueue(
         self,

@@ -84,10 +84,14 @@ class Retention:
         """Run a statement until it finds no full batch any more. Returns how many rows it was carried out for."""
         total, rows = 0, self.batch
         while rows >= self.batch:
-            # Planned each time: only for a known state can the planner use the index of ended jobs.
-            rows = self.connection.execute(statement, params | {"batch": self.batch}, prepare=False).rowcount
+            rows = self.delete(statement, **params, batch=self.batch)
             total += rows
         return total
+
+    def delete(self, statement: LiteralString, **params: Any) -> int:
+        """Run a statement once, in a transaction of its own. Returns how many rows it was carried out for."""
+        # Planned each time: only for a known state can the planner use the index of ended jobs.
+        return self.connection.execute(statement, params, prepare=False).rowcount
 
     def _has_ticks(self) -> bool:
         """Whether schedules are installed at all."""

@@ -11,7 +11,7 @@ import secrets
 import signal
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import takewhile
@@ -103,6 +103,7 @@ class Scheduler:
         poll: seconds between looks at the clock: how late a tick may be fired.
         catch_up: how old a tick may be and still be fired, in seconds, up to LONGEST_CATCH_UP.
         patience: seconds after which a scheduler that was not heard of, paused or cut off, leads no longer.
+        ready: called as soon as every later tick is this scheduler's business, and it has asked whether it leads.
 
     Raises:
         ValueError: a setting makes no sense.
@@ -147,12 +148,14 @@ class Scheduler:
         poll: float = 1.0,
         catch_up: float = 600.0,
         patience: float = 30.0,
+        ready: Callable[[], None] = lambda: None,
     ) -> None:
         self.schedules = tuple(schedules)
         self.name = name or f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self.poll = poll
         self.catch_up = catch_up
         self.patience = patience
+        self.ready = ready
         self._validate()
 
         self._link = Link(dsn, queue_class, f"{self.name} scheduler")
@@ -178,6 +181,7 @@ class Scheduler:
 
         Raises:
             psycopg.Error: the database can't be reached at the start, or refuses a statement.
+            Exception: whatever `ready` raised.
         """
         previous = {}
         if threading.current_thread() is threading.main_thread():
@@ -186,6 +190,8 @@ class Scheduler:
         try:
             self._handled = dict.fromkeys((schedule.name for schedule in self.schedules), self._now())
             watch.start()
+            self.lead()
+            self.ready()
             self._loop()
         finally:
             self._over.set()

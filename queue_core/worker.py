@@ -284,6 +284,14 @@ class Worker:
         """Whether a worker that was told to stop may go: it holds nothing any more."""
         return not self._tasks
 
+    def grace_left(self) -> float:
+        """Seconds until the stop is forced."""
+        if self._stops > 1:
+            return 0.0
+        if self.grace is None or not self.draining:
+            return float("inf")
+        return max(0.0, self._stop_at + self.grace - time.monotonic())
+
     def release_unstarted(self, jobs: list[Job]) -> None:
         """Give back, while draining, the jobs that were claimed but will not be started."""
         self._main.open().release(self.name, jobs)
@@ -306,7 +314,7 @@ class Worker:
             if self.draining and not self._stopping.is_set():
                 self._stopping.set()
                 self._tell(self.observer.stopping)
-            if self._grace_left() <= 0:
+            if self.grace_left() <= 0:
                 return self._force()
             try:
                 if self._step(told):
@@ -321,7 +329,7 @@ class Worker:
             else:
                 failures = 0
                 pause = min(self.poll, self.reclaim_every or self.poll)
-            told = self._wait(min(pause, self._grace_left()))
+            told = self._wait(min(pause, self.grace_left()))
 
     def _step(self, told: bool) -> bool:
         """Do all that there is to do now. Returns whether the drain is over."""
@@ -406,14 +414,6 @@ class Worker:
                 self._main.drop()
                 _log.warning("worker %s could not give back its jobs: %s", self.name, str(error).strip())
         return FORCED
-
-    def _grace_left(self) -> float:
-        """Seconds until the stop is forced."""
-        if self._stops > 1:
-            return 0.0
-        if self.grace is None or not self.draining:
-            return float("inf")
-        return max(0.0, self._stop_at + self.grace - time.monotonic())
 
     def _wait(self, seconds: float) -> bool:
         """Wait for something to happen, and note what has ended. Returns whether anything has happened."""

@@ -239,8 +239,7 @@ class TestFire:
             other.execute("INSERT INTO ticks (schedule, tick) VALUES ('often', %s)", [NOON])
             thread = threading.Thread(target=lambda: fired.append(scheduler.fire(OFTEN, NOON)), daemon=True)
             thread.start()
-            waiting = "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
-            eventually(lambda: ask(installed, waiting, f"{scheduler.name} scheduler"), "the second waits")
+            eventually(lambda: held_up(installed, scheduler), "the second waits")
             if commits:
                 other.commit()
             else:
@@ -314,6 +313,16 @@ class TestRun:
         early = "SELECT id FROM jobs JOIN ticks ON job = id WHERE created_at < tick"
         assert ask(installed, early) == []
 
+    def test_who_is_ready_first_leads(self, dsn: str, installed: Queue) -> None:
+        ready = [threading.Event(), threading.Event()]
+        one, two = (make(dsn, ready=each.set) for each in ready)
+        with running(one):
+            assert ready[0].wait(DEADLINE)
+            assert leads(installed, one)
+            with running(two):
+                assert ready[1].wait(DEADLINE)
+                assert not leads(installed, two)
+
     def test_several_schedules(self, dsn: str, installed: Queue) -> None:
         schedules = [OFTEN, Schedule("seldom", "x", every=86_400), Schedule("also", "x", every=EVERY)]
         with running(Scheduler(dsn, schedules, poll=0.02)):
@@ -378,6 +387,16 @@ class TestRun:
         each_once(installed)
         assert ticks(installed)[0] > begin - timedelta(seconds=0.5)
 
+    def test_second_stop_breaks_off_what_hangs(self, dsn: str, installed: Queue) -> None:
+        scheduler = make(dsn)
+        with psycopg.connect(dsn) as other, running(scheduler):
+            until_more(installed)
+            block(installed, other, scheduler)
+            scheduler.stop()
+            assert held_up(installed, scheduler)
+            scheduler.stop()
+        each_once(installed)
+
     def test_one_member_each(self) -> None:
         for twin in (NoKey, AlwaysLeads):
             (own,) = {name for name in vars(twin) if not name.startswith("__")}
@@ -414,17 +433,6 @@ class TestProcess:
     def test_sigterm(self, dsn: str, installed: Queue) -> None:
         with process(dsn) as scheduler:
             until_more(installed)
-            scheduler.signal(signal.SIGTERM)
-            assert scheduler.popen.wait(DEADLINE) == DRAINED
-        each_once(installed)
-
-    def test_second_sigterm_breaks_off_what_hangs(self, dsn: str, installed: Queue) -> None:
-        with process(dsn) as scheduler, psycopg.connect(dsn) as other:
-            until_more(installed)
-            block(installed, other, scheduler)
-            scheduler.signal(signal.SIGTERM)
-            with pytest.raises(subprocess.TimeoutExpired):
-                scheduler.popen.wait(0.1)
             scheduler.signal(signal.SIGTERM)
             assert scheduler.popen.wait(DEADLINE) == DRAINED
         each_once(installed)
@@ -483,8 +491,13 @@ def pair(queue: Queue, one: Process, two: Process) -> tuple[Process, Process]:
     return leader, other
 
 
-def block(queue: Queue, connection: psycopg.Connection[Any], scheduler: Process) -> None:
+def block(queue: Queue, connection: psycopg.Connection[Any], scheduler: Scheduler | Process) -> None:
     """Let nobody put in a job while this transaction lasts, and wait until a scheduler is held up by it."""
     connection.execute("LOCK TABLE jobs IN SHARE MODE")
+    eventually(lambda: held_up(queue, scheduler), "the scheduler is held up")
+
+
+def held_up(queue: Queue, scheduler: Scheduler | Process) -> bool:
+    """Whether a scheduler waits for a lock."""
     sql: LiteralString = "SELECT pid FROM pg_stat_activity WHERE application_name = %s AND wait_event_type = 'Lock'"
-    eventually(lambda: ask(queue, sql, f"{scheduler.name} scheduler"), "the scheduler is held up")
+    return bool(ask(queue, sql, f"{scheduler.name} scheduler"))
