@@ -43,7 +43,10 @@ class ScenarioFile(pytest.File):
 
 
 class ArmItem(pytest.Item):
-    """One arm. It passes when the arm came out as it must: for a twin under the fault, with its anomaly."""
+    """One arm. It passes when the arm came out as it must: for a twin under the fault, with its anomaly.
+
+    It is skipped where the run can't offer what its scenario needs.
+    """
 
     def __init__(self, *, arm: Arm, **rest: Any) -> None:
         super().__init__(**rest)
@@ -53,6 +56,8 @@ class ArmItem(pytest.Item):
     def runtest(self) -> None:
         outcome = self.session.stash[_MATRIX].outcome(self.arm)
         self.user_properties.append(("history", outcome.history))
+        if outcome.verdict.verdict == "unsupported":
+            pytest.skip(f"unsupported: {outcome.verdict.reason}")
         if not outcome.expected:
             raise NotAsExpected(outcome)
 

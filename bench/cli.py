@@ -1,4 +1,4 @@
-"""The command line: list, run, matrix, check, doctor."""
+"""The command line: list, run, matrix, cross, check, doctor."""
 
 import argparse
 import json
@@ -8,13 +8,15 @@ import shlex
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from bench import discover, doctor, runner
+from rich.console import Console
+
+from bench import cross, discover, doctor, runner
 from bench.discover import UnknownName
 from bench.history import Closed, HistoryError, load
 from bench.postgres import PostgresError, redact
@@ -24,7 +26,9 @@ from bench.stalls import measure
 from bench.subject import SubjectError
 from bench.twins import TwinError, difference
 from bench.verdict import as_expected, judge
+from reports.catalogue import page
 from reports.console import ascii_only, make_console
+from reports.cross import cross_table
 from reports.live import Live
 from reports.matrix import matrix
 from reports.terminal import scenario_report
@@ -42,12 +46,17 @@ examples:
   leaseproof run heartbeat --arms sound-fault  one arm
   leaseproof matrix                            all scenarios, all arms
   leaseproof matrix --postgres postgresql://me@localhost/postgres
+  leaseproof cross                             each guard's twin in every guard's scenario
   leaseproof check leaseproof-runs/latest/worker-death/sound-fault.jsonl
 """
 
 
 LEAST = 0.2
 """Seconds: the shortest lease on any machine."""
+
+
+Show = Callable[[dict[str, Any], Console, Path], None]
+"""Shows a result, whose run is in a folder."""
 
 
 class Usage(Exception):
@@ -96,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     command = commands.add_parser("list", help="the scenarios, what each claims, and its twins")
+    command.add_argument("--markdown", action="store_true", help="as a page of Markdown: docs/scenarios.md")
     _outputs(command)
     command.set_defaults(command=_list)
 
@@ -107,6 +117,13 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("matrix", help="run all scenarios in all arms and show the matrix")
     _running(command)
     command.set_defaults(command=_matrix)
+
+    command = commands.add_parser("cross", help="try the twins of scenarios in one another's, and show who fails where")
+    command.add_argument(
+        "names", nargs="*", metavar="NAME", help="scenarios (default: those that differ by which guard is missing)"
+    )
+    _running(command)
+    command.set_defaults(command=_cross)
 
     command = commands.add_parser("check", help="judge a saved history again, without a queue")
     command.add_argument("history", type=Path, metavar="HISTORY", help="a .jsonl file of an earlier run")
@@ -174,6 +191,9 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([_describe(scenario) for scenario in known], indent=1))
         return 0
+    if options.markdown:
+        print(page([_describe(scenario) for scenario in known]), end="")
+        return 0
     for scenario in known:
         print(f"{scenario.name}\n    {scenario.claim}")
         for twin in scenario.twins:
@@ -189,30 +209,40 @@ def _describe(scenario: Scenario) -> dict[str, Any]:
         "origin": scenario.origin,
         "fault": scenario.fault,
         "sham": scenario.sham,
-        "twins": [{"name": t.name, "member": difference(t).member, "anomaly": t.anomaly} for t in scenario.twins],
+        "twins": [
+            {"name": t.name, "member": difference(t).member, "anomaly": t.anomaly, "summary": t.summary}
+            for t in scenario.twins
+        ],
         "arms": [arm.id for arm in scenario.arms],
     }
 
 
 def _run(options: argparse.Namespace) -> int:
-    return _perform(options, discover.pick(options.names, discover.scenarios()), full=True)
+    chosen = discover.pick(options.names, discover.scenarios())
+    return _perform(options, [arm for scenario in chosen for arm in scenario.arms], _show_scenarios)
 
 
 def _matrix(options: argparse.Namespace) -> int:
-    return _perform(options, discover.scenarios(), full=False)
+    return _perform(options, [arm for scenario in discover.scenarios() for arm in scenario.arms], _show_matrix)
 
 
-def _perform(options: argparse.Namespace, chosen: Sequence[Scenario], full: bool) -> int:
-    discover.check_arms(chosen, options.arms)
+def _cross(options: argparse.Namespace) -> int:
+    if not discover.subject(options.subject).twins:
+        raise Usage(f"the subject {options.subject} has no twins, so there is nothing to cross")
+    known = discover.scenarios()
+    return _perform(options, cross.arms(discover.pick(options.names, known) or cross.family(known)), _show_cross)
+
+
+def _perform(options: argparse.Namespace, candidates: Sequence[Arm], show: Show) -> int:
+    chosen = discover.pick_arms(candidates, options.arms)
     if not options.postgres:
         raise Usage("--postgres is empty: give auto, embedded, system, docker[:image] or a DSN")
     settings = _settings(options)
-    arms = {}
-    for scenario in chosen:
+    arms: dict[str, list[Arm]] = {}
+    for arm in chosen:
         # A twin is a class of queue_core's: for another subject there is only the sound side of the matrix.
-        picked = [arm for arm in discover.pick_arms(scenario, options.arms) if settings.subject.twins or not arm.twin]
-        if picked:
-            arms[scenario.name] = picked
+        if settings.subject.twins or not arm.twin:
+            arms.setdefault(arm.scenario.name, []).append(arm)
     if not arms:
         raise Usage(f"nothing is left to run: {settings.subject.name} has no twins, and --arms asks for nothing else")
     if options.dry_run:
@@ -228,16 +258,27 @@ def _perform(options: argparse.Namespace, chosen: Sequence[Scenario], full: bool
     if options.json:
         print(json.dumps(data, ensure_ascii=False, indent=1))
         return int(data["exit_code"])
-    where = str(_shown(settings.out))
-    if full:
-        for scenario in data["scenarios"]:
-            histories = {arm["id"]: load(settings.out / arm["history"]) for arm in scenario["arms"]}
-            screen.print(scenario_report(scenario, histories, screen.width, ascii_only(screen), where))
-    if not full or len(arms) > 1:
-        screen.print(matrix(data, screen.width, ascii_only(screen), where))
+    show(data, screen, settings.out)
+    return int(data["exit_code"])
+
+
+def _show_scenarios(data: dict[str, Any], screen: Console, out: Path) -> None:
+    where = str(_shown(out))
+    for scenario in data["scenarios"]:
+        histories = {arm["id"]: load(out / arm["history"]) for arm in scenario["arms"]}
+        screen.print(scenario_report(scenario, histories, screen.width, ascii_only(screen), where))
+    if len(data["scenarios"]) > 1:
+        _show_matrix(data, screen, out)
     else:
         screen.print(f"  results in {where}", markup=False, highlight=False)
-    return int(data["exit_code"])
+
+
+def _show_matrix(data: dict[str, Any], screen: Console, out: Path) -> None:
+    screen.print(matrix(data, screen.width, ascii_only(screen), str(_shown(out))))
+
+
+def _show_cross(data: dict[str, Any], screen: Console, out: Path) -> None:
+    screen.print(cross_table(data, screen.width, ascii_only(screen), str(_shown(out))))
 
 
 def _settings(options: argparse.Namespace) -> runner.Settings:
@@ -260,7 +301,6 @@ def _command() -> str:
 
 
 def _dry_run(settings: runner.Settings, arms: dict[str, list[Arm]]) -> int:
-    found = runner.differences([picked[0].scenario for picked in arms.values()])
     print(f"would run {sum(map(len, arms.values()))} arms, {settings.jobs} at a time, on {redact(settings.postgres)}")
     print(f"would write the results to {settings.out}")
     for name, picked in arms.items():
@@ -268,7 +308,7 @@ def _dry_run(settings: runner.Settings, arms: dict[str, list[Arm]]) -> int:
         print(f"\n{name}, L = {scenario.lease(settings.article, settings.lease):g} s")
         print(f"    fault: {scenario.fault}\n    sham:  {scenario.sham}")
         for arm in picked:
-            member = f" (without {found[name][arm.twin.name].member})" if arm.twin else ""
+            member = f" (without {difference(arm.twin).member})" if arm.twin else ""
             print(f"    {arm.id}{member}: must {'pass' if arm.expected == 'pass' else 'show ' + arm.expected}")
     return 0
 
@@ -316,19 +356,21 @@ def _check(options: argparse.Namespace) -> int:
         expected, id = as_expected(verdict, arm["expected"], arm["also"]), arm["id"]
     except (LookupError, TypeError, AttributeError, ValueError) as error:
         raise HistoryError(f"{options.history} lacks what a history has: {error!r}") from error
+    unsupported = verdict.verdict == "unsupported"
     if options.json:
         anomalies = [{"name": a.name, "text": a.text, "events": list(a.events)} for a in verdict.anomalies]
         answer = {"verdict": verdict.verdict, "anomalies": anomalies, "reason": verdict.reason, "as_expected": expected}
         print(json.dumps({"scenario": scenario.name, "arm": id, **answer}, ensure_ascii=False, indent=1))
     else:
-        print(f"{scenario.name} {id}: {verdict.verdict}, {'as it must be' if expected else 'not as it must be'}")
+        said = "nothing was run" if unsupported else "as it must be" if expected else "not as it must be"
+        print(f"{scenario.name} {id}: {verdict.verdict}, {said}")
         for anomaly in verdict.anomalies:
             print(f"    {anomaly.name}: {anomaly.text} (lines {', '.join(str(i + 1) for i in anomaly.events)})")
         if verdict.reason:
             print(f"    {verdict.reason}")
     if verdict.verdict in ("inconclusive", "error"):
         return {"inconclusive": 3, "error": 4}[verdict.verdict]
-    return 0 if expected else 1
+    return 0 if expected or unsupported else 1
 
 
 if __name__ == "__main__":

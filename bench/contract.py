@@ -44,9 +44,10 @@ def check_describe(answer: Mapping[str, Any]) -> None:
         value = answer.get(field, [])
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             raise AdapterFault(f"describe: {field} is a list of strings, not {value!r}")
-    codes = answer["drain"].get("exit_codes")
-    if not isinstance(codes, list) or not all(isinstance(code, int) for code in codes):
-        raise AdapterFault("describe: drain.exit_codes is a list of whole numbers")
+    for field, without in (("exit_codes", None), ("forced_codes", [])):
+        codes = answer["drain"].get(field, without)
+        if not isinstance(codes, list) or not all(isinstance(code, int) for code in codes):
+            raise AdapterFault(f"describe: drain.{field} is a list of whole numbers")
 
 
 def check_enqueue(answer: Mapping[str, Any], wanted: int) -> None:

@@ -36,19 +36,16 @@ def pick(names: Sequence[str], known: Sequence[Scenario]) -> list[Scenario]:
     return [table[name] for name in dict.fromkeys(names)]
 
 
-def pick_arms(scenario: Scenario, wanted: Sequence[str]) -> list[Arm]:
-    """The arms of a scenario that match any of the words: an id, `sound`, `twin`, `fault`, `sham` or a twin's name."""
-    if not wanted:
-        return scenario.arms
-    return [arm for arm in scenario.arms if any(word in _words(arm) for word in wanted)]
+def pick_arms(arms: Sequence[Arm], wanted: Sequence[str]) -> list[Arm]:
+    """Those arms that match any of the words: an id, `sound`, `twin`, `fault`, `sham` or a twin's name; all if no word.
 
-
-def check_arms(chosen: Iterable[Scenario], wanted: Sequence[str]) -> None:
-    """Raise UnknownName for a word that matches no arm of the chosen scenarios."""
-    words = {word for scenario in chosen for arm in scenario.arms for word in _words(arm)}
+    Raises UnknownName for a word that matches none.
+    """
+    words = {word for arm in arms for word in _words(arm)}
     for word in wanted:
         if word not in words:
             raise UnknownName(f"there is no arm {word!r}{_nearest(word, words)}; they are: {', '.join(sorted(words))}")
+    return [arm for arm in arms if not wanted or any(word in _words(arm) for word in wanted)]
 
 
 def _words(arm: Arm) -> set[str]:

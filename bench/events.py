@@ -14,6 +14,11 @@ def starts(events: Sequence[Event], job: str, worker: str | None = None) -> list
     return [e for e in events if e["event"] == "started" and e["job"] == job and worker in (None, e["worker"])]
 
 
+def first_start(events: Sequence[Event], worker: str) -> Event | None:
+    """The first `started` event of a worker, whatever the job."""
+    return next((e for e in events if e["event"] == "started" and e["worker"] == worker), None)
+
+
 def finish(events: Sequence[Event], job: str, worker: str | None = None) -> Event | None:
     """The first `finished` event of a job, on that worker if one is named."""
     return next(
@@ -85,3 +90,9 @@ def outcome(events: Sequence[Event], job: str, worker: str) -> Event | None:
 def count_of(events: Sequence[Event], kind: str) -> int:
     """How many events of a kind there are."""
     return sum(event["event"] == kind for event in events)
+
+
+def settled_effect(events: Sequence[Event], execution: int) -> Event | None:
+    """The first effect that an execution made, or refrained from."""
+    mine = (event for event in events if event["event"] in ("effect", "withheld") and event["execution"] == execution)
+    return next(mine, None)

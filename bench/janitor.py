@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psutil
 
+from bench import clock
 from bench.postgres.account import outside
 from bench.postgres.halt import alive, halt, kill, wait_gone
 
@@ -81,6 +82,7 @@ def clean(run_dir: Path, dsns: Sequence[str] = ()) -> None:
         for dsn in dsns:
             steps.callback(_drop_databases, dsn, run_dir.name)
         steps.callback(_remove_containers, run_dir)
+        steps.callback(clock.forget, run_dir.name)
         # Twice: first those that are up, gently; then what came of one that was just starting.
         for data in servers:
             steps.callback(halt, data)

@@ -83,6 +83,10 @@ class Job:
         """Order every execution of it, those to come included, or only one."""
         self.run.desk.tell(self.name, order, execution=execution)
 
+    def hold(self) -> None:
+        """Order nobody anything any more: whatever was planned for it, it now holds until it is told otherwise."""
+        self.run.desk.plan([self.name])
+
     def finish(self, by: Worker | None = None, execution: int | None = None) -> None:
         """Order it to end now: every execution, those to come included, or only what runs on `by`, or only one."""
         self.run.desk.tell(self.name, FINISH, worker=by.name if by else None, execution=execution)

@@ -76,8 +76,10 @@ class ScenarioResult:
             for arm in self.arms:
                 if arm.verdict.verdict == verdict:
                     return status, f"{arm.arm.id}: {arm.verdict.reason}"
-        if len(self.arms) < len(self.scenario.arms):
-            return "partial", f"{len(self.arms)} of {len(self.scenario.arms)} arms were run"
+        due = {arm.id for arm in self.scenario.arms}
+        run = due & {arm.arm.id for arm in self.arms}  # besides, other scenarios' twins may have been tried in it
+        if run < due:
+            return "partial", f"{len(run)} of {len(due)} arms were run"
         return "proven", ""
 
     def to_json(self) -> dict[str, Any]:
@@ -100,6 +102,7 @@ class ScenarioResult:
                     "summary": twin.summary,
                     "anomaly": twin.anomaly,
                     "also": sorted(twin.also),
+                    "fails_in": dict(twin.fails_in),
                     "diff": self.differences[twin.name].diff,
                 }
                 for twin in scenario.twins

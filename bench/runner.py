@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from bench import postgres, result
+from bench import clock, postgres, result
 from bench.arms import run_arm
 from bench.children import Launcher
 from bench.history import Event, History, dump
@@ -132,7 +132,10 @@ class Bench:
 
     @contextmanager
     def _private(self, scenario: Scenario) -> Iterator[tuple["Cluster | None", str]]:
-        """A server of an arm's own for as long as the arm lasts, if its scenario asks for one; or why there is none."""
+        """A server of an arm's own for as long as the arm lasts, if its scenario asks for one; or what can't be had."""
+        if scenario.clock and not clock.library():
+            yield None, f"needs {clock.MISSING}"
+            return
         if not scenario.private:
             yield None, ""
             return

@@ -21,11 +21,13 @@ class Twin:
     """The subject with exactly one mechanism taken out, and the anomaly that it must then show under the fault.
 
     `also` names anomalies that inevitably come with it, each with the reason why; anything else makes it unproven.
+    `fails_in` names the scenarios of its family in which it fails as their own twin does, each with the reason why.
     """
 
     subject: type
     anomaly: str
     also: Mapping[str, str] = field(default_factory=dict)
+    fails_in: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -49,7 +51,8 @@ class Scenario:
     `article` overrides knobs for the article's own seconds, `full` for a load at its full size. `prepare` is told to
     the subject when it makes its schema (`aging`, in leases). `needs` is what its `describe` must offer: a key of it,
     one of the events that it `tells`, or one of the `options` that it takes; else the scenario is unsupported there.
-    `private`: each arm gets a server of its own, which it may crash.
+    `private`: each arm gets a server of its own, which it may crash; `clock`: the bench sets a worker's wall clock.
+    `family`: the scenarios that differ only by which mechanism is missing; their twins are tried in one another's.
     """
 
     name: str
@@ -67,6 +70,8 @@ class Scenario:
     prepare: Mapping[str, float] = field(default_factory=dict)
     needs: Sequence[str] = ()
     private: bool = False
+    clock: bool = False
+    family: str = ""
     run: Script | None = None
 
     def script(self, function: Script) -> Script:
@@ -108,8 +113,12 @@ class Arm:
 
     @property
     def expected(self) -> str:
-        """What must come out: `pass`, or the name of the twin's anomaly."""
-        return self.twin.anomaly if self.twin and self.fault else "pass"
+        """What must come out: `pass`, or the anomaly of the twin; of another scenario's twin, what it says itself."""
+        if not self.twin or not self.fault:
+            return "pass"
+        if self.twin in self.scenario.twins:
+            return self.twin.anomaly
+        return self.scenario.twins[0].anomaly if self.scenario.name in self.twin.fails_in else "pass"
 
     def describe(self) -> dict[str, Any]:
         """The arm as a history's header has it."""

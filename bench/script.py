@@ -6,7 +6,6 @@ Times are in leases (L) unless a name says seconds.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -16,9 +15,10 @@ from bench.children import how, last_words
 from bench.contract import AdapterFault, Row
 from bench.events import count_of, starts
 from bench.faults.base import Evidence, Fault, NoReceipt
-from bench.history import History
+from bench.history import Event, History
 from bench.job import Job
 from bench.orders import FINISH, Order
+from bench.producer import Producer
 from bench.staff import POLL, Staff
 from bench.stage import Stage
 from bench.subject import Control, Worker
@@ -105,33 +105,68 @@ class Run(Staff):
         self, names: Sequence[str], role: str, orders: Sequence[Order], lasts: float | None, wishes: Wishes
     ) -> list[Job]:
         self.desk.plan(names, orders, None if lasts is None else lasts * self.lease)
+        asked = self.history.now()
         answer = self._control.ask("enqueue", jobs=self.messages(names, wishes))
-        return self.enqueued(names, answer, role, wishes)
+        return self.enqueued(names, answer, role, wishes, asked)
+
+    def producer(self, name: str) -> Producer:
+        """Start a process of the subject's that puts jobs in, in transactions of its own if it is told so."""
+        producer = Producer(self, name, self._stage)
+        self.producers.append(producer)
+        producer.until_ready()
+        return producer
 
     def messages(self, names: Sequence[str], wishes: Wishes) -> list[dict[str, Any]]:
         """The jobs as they are sent to the subject."""
         timed = {"delay": wishes["delay"] * self.lease} if "delay" in wishes else {}
         return [{"job": name, **wishes, **timed} for name in names]
 
-    def enqueued(self, names: Sequence[str], answer: Mapping[str, Any], role: str, wishes: Wishes) -> list[Job]:
-        """Take the subject's answer to an enqueue, whoever asked it, into the history."""
+    def enqueued(
+        self,
+        names: Sequence[str],
+        answer: Mapping[str, Any],
+        role: str,
+        wishes: Wishes,
+        asked: float,
+        by: Producer | None = None,
+    ) -> list[Job]:
+        """Take the subject's answer to an enqueue, whoever `asked` it when, into the history."""
         contract.check_enqueue(answer, len(names))
-        for id in answer["ids"]:
-            if id in self.desk.names and "key" not in wishes and not self._is_gone(self.desk.names[id]):
-                raise AdapterFault(f"enqueue: the id {id} was given to {self.desk.names[id]} before")
-        jobs = [Job(self, name, id) for name, id in zip(names, answer["ids"], strict=True)]
-        for job in jobs:
-            if "key" not in wishes or job.id not in self.desk.names:
-                self.desk.names[job.id] = job.name
-            self.history.add("enqueued", job=job.name, id=job.id, role=role, **wishes)
-        if role != "decoy":
-            self._jobs += jobs
+        jobs = []
+        for name, id in zip(names, answer["ids"], strict=True):
+            about = {"job": name, "id": id, "role": role, "asked": round(asked, 6), **wishes}
+            if by:
+                about["by"] = by.name
+            jobs.append(self._known(about) or self._new(about, by))
         return jobs
 
-    def _is_gone(self, job: str) -> bool:
-        """Whether the queue said when it was last asked that it has no record of a job: its id may come again."""
+    def _known(self, about: Event) -> Job | None:
+        """The job that an enqueue was answered with, if it is not a new one but an earlier one of the same key."""
+        known = self.desk.names.get(about["id"])
+        if known is None or self._said(known) == "absent":
+            return None
+        if "key" not in about:
+            raise AdapterFault(f"enqueue: the id {about['id']} was given to {known} before")
+        self.history.add("deduplicated", **about, to=known)
+        return Job(self, known, about["id"])
+
+    def _new(self, about: Event, by: Producer | None) -> Job:
+        """A job that is in the queue now, or will be when its producer commits."""
+        job = Job(self, about["job"], about["id"])
+        self.desk.names[job.id] = job.name
+        if by and by.open is not None:
+            by.open.append(about)
+            self.history.add("uncommitted", **about)
+        else:
+            self.history.add("enqueued", **about)
+        if about["role"] != "decoy":
+            self._jobs.append(job)
+        return job
+
+    def _said(self, job: str) -> str | None:
+        """The state of a job when its queue was last asked for the record: its id may come again if it had none."""
         rows = (e for e in reversed(self.history.events()) if e["event"] == "row" and e["job"] == job)
-        return next((row["row"]["state"] == "absent" for row in rows), False)
+        return next((row["row"]["state"] for row in rows), None)
 
     def inspect(self, jobs: Sequence[Job]) -> list[Row]:
         """What the queue says of these jobs, into the history and back."""
@@ -149,21 +184,14 @@ class Run(Staff):
 
     def reclaim(self) -> str:
         """Run the queue's reclaim once; how many jobs it gave back and their ids, such as "1 job: [1]"."""
-        return self._reclaimed(self.history.now(), self._control.ask("reclaim"))
+        return self.reclaimed(self.history.now(), self._control.ask("reclaim"))
 
-    @contextmanager
-    def reclaiming(self) -> Iterator[None]:
-        """The queue's reclaim is under way meanwhile: asked for at the beginning, its answer taken at the end."""
-        since = self.history.now()
-        with ThreadPoolExecutor(1) as asker:
-            asked = asker.submit(self._control.ask, "reclaim")
-            yield
-            self._reclaimed(since, asked.result())
-
-    def _reclaimed(self, since: float, answer: Mapping[str, Any]) -> str:
+    def reclaimed(self, since: float, answer: Mapping[str, Any], by: Producer | None = None) -> str:
+        """Take the answer to a reclaim, whoever asked for it at `since`, into the history."""
         contract.check_reclaim(answer)
         jobs = [self.desk.names.get(id, id) for id in answer["ids"]]
-        self.history.add("reclaimed", worker=None, jobs=jobs, ids=answer["ids"], since=round(since, 6))
+        about = {"worker": by and by.name, "jobs": jobs, "ids": answer["ids"], "since": round(since, 6)}
+        self.history.add("reclaimed", **about)
         return f"{len(jobs)} {'job' if len(jobs) == 1 else 'jobs'}: [{', '.join(answer['ids'])}]"
 
     def ask(self, request: str, **fields: Any) -> dict[str, Any]:
@@ -308,7 +336,7 @@ class Run(Staff):
     def adapter_fault(self) -> str:
         """What the adapter did that no queue could have: empty when nothing."""
         events = self.history.events()
-        known = {event["job"] for event in events if event["event"] in ("enqueued", "scheduled")}
+        known = {event["job"] for event in events if event["event"] in ("enqueued", "uncommitted", "scheduled")}
         told = {event["target"] for event in events if event["event"] == "fault" and event["injected"]}
         pids: dict[int, int] = {}
         poisoned: set[int] = set()
@@ -320,7 +348,8 @@ class Run(Staff):
             elif event["event"] == "ordered" and event["order"]["order"] == "exit":
                 poisoned.add(pids[event["execution"]])
         exits = {event["pid"]: event for event in events if event["event"] == "exited"}
-        for worker in self.processes:
+        everyone: list[Worker | Producer] = [*self.processes, *self.producers]
+        for worker in everyone:
             gone = exits.get(worker.pid)
             expected = worker.dismissed or worker.name in told or SERVER in told or worker.pid in poisoned
             if gone and not expected:

@@ -6,6 +6,7 @@ import json
 import signal
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -14,13 +15,14 @@ from bench.children import how, last_words
 from bench.contract import AdapterFault
 from bench.events import exit_of, is_ready, is_ready_or_gone
 from bench.history import Closed
-from bench.producer import Producer
+from bench.orders import FINISH
 from bench.stage import Stage
 from bench.subject import Worker
 from bench.waits import Waits
 
 if TYPE_CHECKING:
     from bench.clock import Clock
+    from bench.producer import Producer
     from bench.relay import Relay
     from bench.witness import Desk
 
@@ -57,6 +59,7 @@ class Staff(Waits):
         self.producers: list[Producer] = []
         self._supervisors: list[threading.Thread] = []
         self._closing = threading.Event()
+        self._open = ExitStack()
 
     def worker(
         self,
@@ -93,7 +96,11 @@ class Staff(Waits):
         return workers
 
     def scheduler(self, name: str, job: str, every: float, wait: bool = True) -> Worker:
-        """Start a scheduler that puts in `job` each `every` leases, and wait until it is at it."""
+        """Start a scheduler that puts in `job` each `every` leases, and wait until it is at it.
+
+        The job ends as soon as it has begun, unless it is ordered else.
+        """
+        self.desk.plan([job], [FINISH])
         self.history.add("scheduled", job=job, every=every * self.lease)
         options = {"job": job, "every": every * self.lease, "poll": self.lease * POLL}
         scheduler = self._start("scheduler", name, options, {}, None)
@@ -101,11 +108,17 @@ class Staff(Waits):
             self.until_ready([scheduler])
         return scheduler
 
-    def producer(self, name: str) -> Producer:
-        """Start a process of the subject's that puts jobs in, in transactions of its own if it is told so."""
-        producer = Producer(name, self._stage, self.history)
-        self.producers.append(producer)
-        return producer
+    def relay(self) -> Relay:
+        """A relay between a worker and its database: start the worker with `via=` it."""
+        from bench.relay import Relay  # late: a twin's worker process loads this file
+
+        return self._open.enter_context(Relay(self._stage.dsn))
+
+    def clock(self, name: str) -> Clock:
+        """A wall clock that the bench can set: start a worker with `clock=` it."""
+        from bench.clock import Clock  # late, as above
+
+        return Clock(self._stage.logs / f"{name}.clock", self._stage.run_id)
 
     def until_ready(self, processes: Iterable[Worker]) -> None:
         """Wait until each is at work. Raises AdapterFault when one ends before, or does not say so."""
@@ -136,6 +149,7 @@ class Staff(Waits):
             worker.close()
         for producer in self.producers:
             producer.close()
+        self._open.close()
 
     def _in_seconds(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """Worker options as they are sent: what is in leases, in seconds."""

@@ -132,10 +132,10 @@ class Waits:
         """Wait until the queue says that the jobs are in this state; False if it does not in time."""
         return self.poll(lambda: all(row["state"] == state for row in self.rows(jobs)), within)
 
-    def until_lease_over(self, job: Job, within: float) -> bool:
-        """Wait until the queue itself says that the job's lease has run out; False if it does not in time."""
-        over = self.poll(lambda: self.rows([job])[0].get("lease_alive") == "f", within)
-        self.inspect([job])
+    def until_lease_over(self, *jobs: Job, within: float) -> bool:
+        """Wait until the queue itself says that the jobs' leases have run out; False if it does not in time."""
+        over = self.poll(lambda: all(row.get("lease_alive") == "f" for row in self.rows(jobs)), within)
+        self.inspect(jobs)
         return over
 
     def until_gathered(self, barrier: Barrier, workers: Sequence[Worker], within: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -12,11 +12,21 @@ from reports.signs import STATUS, Signs, clean, fit, paragraph, sign_of
 
 MOST_ANOMALIES = 5
 
+Again = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+
 
 def findings(
-    scenarios: Sequence[Mapping[str, Any]], width: int, sign: Signs, where: str = "", heads: bool = True
+    scenarios: Sequence[Mapping[str, Any]],
+    width: int,
+    sign: Signs,
+    where: str = "",
+    heads: bool = True,
+    again: Again | None = None,
 ) -> list[Text]:
-    """A paragraph for each arm that needs a word; nothing where all came out as expected."""
+    """A paragraph for each arm that needs a word; nothing where all came out as expected.
+
+    `again` is the command that repeats an arm of a scenario, where it is not `leaseproof run`.
+    """
     lines: list[Text] = []
     for scenario in scenarios:
         arms = [a for a in scenario.get("arms", []) if not a.get("as_expected") or a.get("verdict") in NEVER_FINE]
@@ -33,14 +43,20 @@ def findings(
             head[0].stylize("bold", 2, 2 + len(name))
             lines += [Text(), *head]
         for arm in arms:
-            lines += _arm(scenario, arm, width, sign, where)
+            lines += _arm(scenario, arm, width, sign, where, again or _run_again)
     return lines
 
 
 NEVER_FINE = ("inconclusive", "error")
 
 
-def _arm(scenario: Mapping[str, Any], arm: Mapping[str, Any], width: int, sign: Signs, where: str) -> list[Text]:
+def _run_again(scenario: Mapping[str, Any], arm: Mapping[str, Any]) -> str:
+    return shlex.join(["leaseproof", "run", str(scenario.get("name")), "--arms", str(arm.get("id"))])
+
+
+def _arm(
+    scenario: Mapping[str, Any], arm: Mapping[str, Any], width: int, sign: Signs, where: str, again: Again
+) -> list[Text]:
     name, verdict = clean(arm.get("id", ""), sign), clean(arm.get("verdict", ""), sign)
     mark, style = sign_of(verdict, bool(arm.get("as_expected")), sign)
     expected = clean(arm.get("expected", ""), sign)
@@ -58,8 +74,7 @@ def _arm(scenario: Mapping[str, Any], arm: Mapping[str, Any], width: int, sign: 
     if arm.get("history"):
         path = f"{where.rstrip('/')}/{arm['history']}" if where else str(arm["history"])
         lines += _labelled("history", clean(path, sign), width, sign)
-    again = f"leaseproof run {shlex.quote(str(scenario.get('name')))} --arms {shlex.quote(str(arm.get('id')))}"
-    return lines + _labelled("again", clean(again, sign), width, sign)
+    return lines + _labelled("again", clean(again(scenario, arm), sign), width, sign)
 
 
 def _labelled(label: str, text: str, width: int, sign: Signs) -> list[Text]:

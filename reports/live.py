@@ -100,7 +100,9 @@ class Live:
     def _line(self, arm: _Arm) -> str:
         """A line for a log: what a person greps for, and no more."""
         said = clean(arm.verdict, self._sign)
-        if not arm.as_expected:
+        if arm.verdict == "unsupported":
+            said += " (nothing was run)"
+        elif not arm.as_expected:
             said += " (not as expected)"
         elif arm.verdict != "pass":
             said += " (as expected)"

@@ -34,7 +34,7 @@ def matrix(result: Mapping[str, Any], width: int, ascii_only: bool = False, wher
     scenarios = list(result.get("scenarios", []))
     lines = [line for scenario in scenarios for line in _lines(scenario, sign)]
     parts = _table(lines, width, sign) or _stacked(lines, width, sign)
-    parts += _key(scenarios, width, sign)
+    parts += key(scenarios, width, sign)
     parts += findings(scenarios, width, sign, where)
     return Group(*parts, Text(), *_summary(result, scenarios, width, sign, where))
 
@@ -111,12 +111,17 @@ def _table(lines: Sequence[Line], width: int, sign: Signs) -> list[Text]:
     return table
 
 
-def _key(scenarios: Sequence[Mapping[str, Any]], width: int, sign: Signs) -> list[Text]:
+def key(
+    scenarios: Sequence[Mapping[str, Any]],
+    width: int,
+    sign: Signs,
+    ok: str = "as expected (a twin with the fault must fail, in the way named)",
+) -> list[Text]:
     """What the signs mean, of those that occur."""
     arms = [a for s in scenarios for a in s.get("arms", [])]
     seen = {sign_of(str(a.get("verdict")), bool(a.get("as_expected")), sign)[0] for a in arms}
     words = {
-        sign.ok: "as expected (a twin with the fault must fail, in the way named)",
+        sign.ok: ok,
         sign.bad: "not as expected",
         sign.unsure: "no verdict",
         sign.absent: "unsupported",
@@ -158,11 +163,19 @@ def _summary(
         status = str(scenario.get("status", ""))
         counts[status] = counts.get(status, 0) + 1
     arms = [a for s in scenarios for a in s.get("arms", [])]
-    longest = max((float(a.get("seconds", 0.0)) for a in arms), default=0.0)
     tally = ", ".join(f"{counts[s]} {s}" for s in (*STATUS, *(c for c in counts if c not in STATUS)) if s in counts)
+    parts = [f"{_count(len(scenarios), 'scenario')}, {tally or 'none run'}", *effort(result, arms, sign, where)]
+    lines = paragraph("; ".join(parts), width, indent=2)
+    verdict = str(result.get("verdict", ""))
+    lines[0].stylize(STATUS.get(verdict, ""), 2, min(2 + len(parts[0]), len(lines[0])))
+    return lines
+
+
+def effort(result: Mapping[str, Any], arms: Sequence[Mapping[str, Any]], sign: Signs, where: str) -> list[str]:
+    """What a run took, on what it ran, and where its results are."""
+    longest = max((float(a.get("seconds", 0.0)) for a in arms), default=0.0)
     environment = result.get("environment", {})
     parts = [
-        f"{_count(len(scenarios), 'scenario')}, {tally or 'none run'}",
         f"{_count(len(arms), 'arm')} in {_whole(result.get('wall_seconds'))} s (longest {seconds(longest)}), "
         f"{_whole(result.get('cpu_seconds'))} CPU seconds, "
         f"longest stall {seconds(float(result.get('longest_stall', 0.0)))}",
@@ -171,10 +184,7 @@ def _summary(
         parts.append(f"PostgreSQL {clean(environment['postgres'], sign)}")
     if where:
         parts.append(f"results in {clean(where, sign)}")
-    lines = paragraph("; ".join(parts), width, indent=2)
-    verdict = str(result.get("verdict", ""))
-    lines[0].stylize(STATUS.get(verdict, ""), 2, min(2 + len(parts[0]), len(lines[0])))
-    return lines
+    return parts
 
 
 def _count(n: int, word: str) -> str:

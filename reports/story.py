@@ -195,7 +195,10 @@ class _Reader:
         attempt = "" if e.get("attempt") is None else f", attempt {e.get('attempt')}"
         end = "accepted" if e.get("accepted") else "refused, its lease was lost"
         kind = "accepted" if e.get("accepted") else "refused"
-        self.note(e, kind, f"{e.get('worker')} finished {e.get('job')}{attempt}: {end}")
+        what = (str(e.get("job")), e.get("attempt"))
+        ways = [run.how for run in self.lane(e.get("worker")).executions if (run.job, run.attempt) == what]
+        verb = {"raised": "failed", "finished": "finished"}.get(ways[-1] if ways else "", "ended")
+        self.note(e, kind, f"{e.get('worker')} {verb} {e.get('job')}{attempt}: {end}")
 
     def on_reclaimed(self, e: Event) -> None:
         jobs = names(e.get("jobs"))
@@ -235,7 +238,8 @@ class _Reader:
 
     def on_held(self, e: Event) -> None:
         self.held[str(e.get("job"))] = at(e)
-        self.note(e, "lock", f"the bench holds a row lock on {e.get('job')}")
+        what = f"a row lock on {e.get('job')}" if e.get("job") else "a lock"
+        self.note(e, "lock", f"the bench holds {what}")
 
     def on_let_go(self, e: Event) -> None:
         since = self.held.pop(str(e.get("job")), None)
@@ -243,7 +247,7 @@ class _Reader:
             self.story.locks.append((since, at(e)))
         waiting = names(e.get("waiting"))
         seen = f"; {len(waiting)} seen waiting" if waiting else "; nobody was waiting"
-        self.note(e, "lock", f"the bench lets {e.get('job')} go{seen}")
+        self.note(e, "lock", f"the bench lets {e.get('job') or 'it'} go{seen}")
 
     def on_wait(self, e: Event) -> None:
         # Other waits that end in vain only give something time, such as a dismissed worker to go.
@@ -311,7 +315,10 @@ def _effects(story: Story, history: Sequence[Event]) -> None:
     for key, events in made.items():
         if len(events) > 1:
             runs = ", ".join(str(e.get("execution")) for e in events)
-            text = f"the effect {key} was made {len(events)} times (executions {runs})"
+            under = {e.get("under") for e in events}
+            known = len(under) == 1 and under != {None}
+            verb, under_one = ("asked for", ", under one key") if known else ("made", "")
+            text = f"the effect {key} was {verb} {len(events)} times{under_one} (executions {runs})"
             story.notes.append(Note(at(events[-1]), "odd", text))
 
 

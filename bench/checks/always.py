@@ -15,13 +15,17 @@ def progress(events: Sequence[Event]) -> Iterator[Anomaly]:
 
 
 def undisturbed(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`disturbed`: in an arm without its fault something happened all the same."""
-    count: dict[str, int] = {}
+    """`disturbed`: in an arm without its fault something happened all the same.
+
+    The job of a schedule is begun once for each of its ticks.
+    """
+    count: dict[tuple[str, str], int] = {}
     for i, event in enumerate(events):
         match event["event"]:
             case "started":
-                count[event["job"]] = count.get(event["job"], 0) + 1
-                if count[event["job"]] > 1:
+                job = event["job"], event.get("tick", "")
+                count[job] = count.get(job, 0) + 1
+                if count[job] > 1:
                     yield Anomaly("disturbed", f"{event['job']} was started again, and nothing was done to it", (i,))
             case "reclaimed" if event["jobs"]:
                 yield Anomaly("disturbed", f"a reclaim gave back {', '.join(event['jobs'])} of a living worker", (i,))

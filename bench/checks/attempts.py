@@ -21,16 +21,15 @@ def attempts_bounded(events: Sequence[Event]) -> Iterator[Anomaly]:
 
 
 def deploys_are_no_failures(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`failed-by-deploys`: the queue says that a job has failed, and no attempt at it did.
-
-    None was made, or each was left by a worker that had been told to stop.
-    """
+    """`failed-by-deploys`: a job has failed, and all that happened to it is that its workers were told to stop."""
     left = {run.start for _, run in left_when_told(events)}
     runs = by_job(events)
     for job, i in last_rows(events).items():
         starts = [run.start for run in runs.get(job, [])]
-        if events[i]["row"]["state"] == "failed" and left.issuperset(starts):
-            text = f"the queue says that {job} has failed, and no attempt did: {len(starts)} were cut short by SIGTERM"
+        if events[i]["row"]["state"] == "failed" and starts and left.issuperset(starts):
+            text = (
+                f"the queue says that {job} has failed, and each of its {len(starts)} starts was cut short by SIGTERM"
+            )
             yield Anomaly("failed-by-deploys", text, (*starts, i))
 
 

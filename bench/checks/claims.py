@@ -15,16 +15,15 @@ def within_room(events: Sequence[Event]) -> Iterator[Anomaly]:
             room[event["worker"]] = options.get("slots", 1) + options.get("prefetch", 0)
         elif event["event"] == "sample" and event["name"] == "held":
             for worker, held in event["rows"]:
-                if int(held) > room[worker]:
+                if worker in room and int(held) > room[worker]:
                     text = f"{worker} has room for {room[worker]}, and its claim took {held}"
                     yield Anomaly("over-claim", text, (i,))
 
 
 def nothing_held_open(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`long-transaction`: VACUUM could not remove what was deleted meanwhile (sample `dead`: bytes that it left)."""
+    """`long-transaction`: one was open all the while a job ran (sample `open`: whose connection, and its state)."""
     for i, event in of_kind(events, "sample"):
-        if event["name"] == "dead":
-            ((left,),) = event["rows"]
-            if int(left) > 0:
-                text = f"VACUUM left {left} bytes of deleted rows: a transaction from before is still open"
+        if event["name"] == "open":
+            for connection, state, *_ in event["rows"]:
+                text = f"{connection} has a transaction open ({state}) for as long as its job runs"
                 yield Anomaly("long-transaction", text, (i,))

@@ -60,11 +60,18 @@ def _ended_by_failing(events: Sequence[Event], rows: Mapping[str, int]) -> set[s
 
 
 def nothing_lost(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`lost`: the queue says done, or has no record, of a job that nobody finished; or failed, and nobody began it."""
+    """`lost`: the queue says done, or has no record, of a job that nobody finished; or failed, and nobody began it.
+
+    That there is no record of a job is right when the transaction that put it in was never committed.
+    """
     finished = {event["job"] for _, event in of_kind(events, "finished")}
     started = {event["job"] for _, event in of_kind(events, "started")}
+    acknowledged = {event["job"] for _, event in of_kind(events, "enqueued")}
+    never_committed = {event["job"] for _, event in of_kind(events, "uncommitted")} - acknowledged
     for job, i in last_rows(events).items():
         state = events[i]["row"]["state"]
+        if state == "absent" and job in never_committed:
+            continue
         if state in ("done", "absent") and job not in finished:
             yield Anomaly("lost", f"the queue says that {job} is {state}, and nobody finished it", (i,))
         elif state == "failed" and job not in started:

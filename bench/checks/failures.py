@@ -11,9 +11,9 @@ KEPT = ("kind", "payload", "attempt", "last_error")
 
 
 def failure_kept(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`vanished`: the last attempt of a job raised, and its queue has it for done, or keeps nothing that says what failed.
+    """`vanished`: the last attempt of a job raised, and its queue has it for done, or keeps not what failed and why.
 
-    One that it will try again, or has not yet taken the end of, is no matter of this check.
+    One that it will try again, or has not yet taken the end of, is not judged.
     """
     errors = {event["execution"]: event["error"] for _, event in of_kind(events, "raised")}
     finished = {event["job"] for _, event in of_kind(events, "finished")}
@@ -25,7 +25,9 @@ def failure_kept(events: Sequence[Event]) -> Iterator[Anomaly]:
         row, error = events[rows[job]]["row"], errors[last.number]
         missing = [column for column in KEPT if not row.get(column)]
         if row["state"] in ("done", "absent"):
-            yield Anomaly("vanished", f"{job} raised {error!r}, and its queue says {row['state']}", (last.end, rows[job]))
+            yield Anomaly(
+                "vanished", f"{job} raised {error!r}, and its queue says {row['state']}", (last.end, rows[job])
+            )
         elif row["state"] == "failed" and (missing or error not in row["last_error"]):
             lacks = ", ".join(missing) or "the last error"
             yield Anomaly("vanished", f"{job} raised {error!r}, and its row lacks {lacks}", (last.end, rows[job]))
@@ -59,5 +61,10 @@ def _tried_again(events: Sequence[Event], kind: str) -> Iterator[tuple[Execution
     ordered = {e["execution"]: i for i, e in of_kind(events, "ordered") if e["order"].get("kind") == kind}
     for runs, reclaimed in reclaims(events):
         for (earlier, later), given_back in zip(pairwise(runs), reclaimed, strict=True):
-            if earlier.number in ordered and earlier.ending == "raised" and earlier.end < later.start and not given_back:
+            if (
+                earlier.number in ordered
+                and earlier.ending == "raised"
+                and earlier.end < later.start
+                and not given_back
+            ):
                 yield earlier, later, ordered[earlier.number]

@@ -1,8 +1,9 @@
 """Is one who has lost a job refused, and told?"""
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from bench.checks.base import Anomaly, Execution, by_job, first, index, of_kind, reclaims
 from bench.history import Event
@@ -74,6 +75,40 @@ def one_owner(events: Sequence[Event]) -> Iterator[Anomaly]:
         if shown is not None:
             text = f"{stale.worker} renewed {stale.job} while {owner.worker} held it: both believe it to be theirs"
             yield Anomaly("two-owners", text, (stale.start, owner.start, shown))
+
+
+def done_stays_done(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`done-undone`: the queue said that a job is done, and later that it is not."""
+    done: dict[str, int] = {}
+    for i, event in of_kind(events, "row"):
+        job, state = event["job"], event["row"]["state"]
+        if state == "done":
+            done.setdefault(job, i)
+        elif state != "absent" and job in done:
+            yield Anomaly("done-undone", f"{job} was done, and then its queue says {state}", (done.pop(job), i))
+
+
+def owner_left_alone(events: Sequence[Event]) -> Iterator[Anomaly]:
+    """`owner-evicted`: a reclaim took a job from an owner in the middle of it, whose lease was alive.
+
+    By the queue's own rows: the one before names the owner and says how much of the lease is left, and the one after,
+    within that time, names it no more.
+    """
+    reclaimed = index((job, i) for i, event in of_kind(events, "reclaimed") for job in event["jobs"])
+    rows = index((event["job"], i) for i, event in of_kind(events, "row"))
+    for job, runs in by_job(events).items():
+        starts = index((run.worker, i) for i, run in enumerate(runs))
+        for before, after in pairwise(rows[job]):
+            owner, left = (events[before]["row"].get(column) for column in ("leased_by", "lease_left"))
+            taken = first(reclaimed[job], before, after)
+            if taken is None or owner in (None, events[after]["row"].get("leased_by")):
+                continue
+            soon = events[after]["t"] - events[before]["t"] < float(left or 0) - events[0]["margin"]
+            begun = bisect_left(starts[owner], before, key=lambda i: runs[i].start)
+            run = runs[starts[owner][begun - 1]] if begun else None
+            if soon and run and run.end > after:
+                text = f"a reclaim took {job} from {owner}, with {left} s of its lease left"
+                yield Anomaly("owner-evicted", text, (run.start, before, taken, after))
 
 
 def _superseded(events: Sequence[Event]) -> Iterator[tuple[Execution, Execution, int]]:

@@ -5,14 +5,15 @@ from collections.abc import Iterator, Sequence
 from bench.checks.base import Anomaly, of_kind
 from bench.history import Event
 
-LATE = ("slow-recovery",)
+LATE = ("slow-recovery", "starved", "held-up", "slow-wake", "claims-blocked")
 """What a script may call it when a promise of its own is late."""
 
 
 def in_time(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`slow-recovery`: what a script promised came later than that, and it is for the script to say what that is.
+    """`slow-recovery`, `starved`, `held-up`, `slow-wake`, `claims-blocked`: what was promised did not come in time.
 
-    A job that comes too late, or never, is `stranded` unless the script says otherwise; `recovered` looks after that.
+    What was promised, and what it is called when it is late, is for the script to say. A job that comes too late, or
+    never, is `stranded` unless the script says otherwise; `recovered` looks after that.
     """
     for i, event in of_kind(events, "wait"):
         if event["bound"] and not event["came"] and event["late"] in LATE:

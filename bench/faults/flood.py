@@ -28,7 +28,7 @@ class Flood(Fault):
 
     def inject(self) -> Evidence:
         self.jobs = self.run.load(self.count, self.target, orders=(), **self.wishes)
-        states = Counter(row["state"] for row in self.run.rows(self.jobs))
+        states = Counter(str(row["state"]) for row in self.run.rows(self.jobs))
         if states["queued"] + states["running"] < self.count:
             raise NoReceipt(f"the queue does not have all {self.count} of {self.target} to do: {dict(states)}")
         return {"put in": self.count, **states}

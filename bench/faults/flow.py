@@ -46,7 +46,7 @@ class Flow(Fault):
 
     def lift(self) -> Evidence:
         self.jobs[-1].finish()
-        states = Counter(row["state"] for row in self.run.rows(self.jobs))
+        states = Counter(str(row["state"]) for row in self.run.rows(self.jobs))
         if len(self.jobs) < 2 or states["running"] + states["done"] < len(self.jobs):
             raise NoReceipt(f"{self.target} was no flow: {len(self.jobs)} jobs came, {dict(states)}")
         return {"came": len(self.jobs), **states}

@@ -6,8 +6,9 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -35,8 +36,8 @@ KIND = "puppet"
 
 ROW = """
     SELECT id::text, state, leased_by, (leased_until > now())::text AS lease_alive,
-           (leased_until <= now())::text AS lease_expired, attempt::text, claim::text, max_attempts::text,
-           kind, payload::text, recovered::text, last_error,
+           (leased_until <= now())::text AS lease_expired, (run_at <= now())::text AS due,
+           attempt::text, claim::text, max_attempts::text, kind, payload::text, recovered::text, last_error,
            round(extract(epoch FROM leased_until - now()), 3)::text AS lease_left
     FROM jobs WHERE id = %s
 """
@@ -129,9 +130,9 @@ class Control:
         return {}
 
     def enqueue(self, message: dict[str, Any]) -> dict[str, Any]:
-        """Put jobs in; the bench's name for each is its payload."""
+        """Put jobs in; the bench's name for each is its payload, in the form of the job's version."""
         jobs = [
-            NewJob(KIND, {"job": job["job"]}, **{key: value for key, value in job.items() if key != "job"})
+            NewJob(KIND, written(job["job"], job.get("version", 1)), **{k: v for k, v in job.items() if k != "job"})
             for job in message["jobs"]
         ]
         return {"ids": [str(id) for id in self.queue.enqueue_many(jobs)]}
@@ -153,12 +154,16 @@ class Control:
         return {"figures": asdict(stats), "alarms": self.queue.alarms(Limits(**message["limits"]))}
 
     def explain(self, message: dict[str, Any]) -> dict[str, Any]:
-        """What the claim of one job costs: the buffers that it touches, by EXPLAIN's own count. Nothing is claimed."""
+        """What the claim of one job costs: the buffers that it touches, by EXPLAIN's own count. Nothing is claimed.
+
+        The second of two is told: the first also fills this session's caches, which a worker's has filled long ago.
+        """
         params = {"worker": "nobody", "limit": 1, "lease": 60.0, "queue": "default", "version": 1}
         connection = self.queue.connection
-        with connection.transaction(force_rollback=True), connection.cursor(row_factory=scalar_row) as cursor:
-            explain = b"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + self.queue.CLAIM.encode()
-            plan = cursor.execute(explain, params).fetchone()
+        explain = b"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + self.queue.CLAIM.encode()
+        for _ in range(2):
+            with connection.transaction(force_rollback=True), connection.cursor(row_factory=scalar_row) as cursor:
+                plan = cursor.execute(explain, params).fetchone()
         assert plan is not None
         top = plan[0]["Plan"]
         return {"buffers": top["Shared Hit Blocks"] + top["Shared Read Blocks"]}
@@ -180,7 +185,7 @@ def row(connection: psycopg.Connection[Any], id: str) -> dict[str, Any]:
         found = cursor.execute(ROW, (id,)).fetchone()
         if found is None:
             return {"id": id, "state": "absent"}
-        for column in ("lease_alive", "lease_expired"):
+        for column in ("lease_alive", "lease_expired", "due"):
             found[column] = found[column] and found[column][0]
         found["locked"] = "f" if cursor.execute(UNLOCKED, (id,)).fetchone() else "t"
     return found
@@ -203,13 +208,33 @@ class Reporter(Observer):
             self.line.say("reclaimed", ids=[str(id) for id in ids])
 
 
+def written(job: str, version: int) -> dict[str, Any]:
+    """A payload, of which the bench's name for the job is all; each of the two releases has a form of its own."""
+    return {"job": job} if version == 1 else {"task": {"job": job}}
+
+
+def upgraded(payload: dict[str, Any]) -> dict[str, Any]:
+    """A payload of version 1 in the form of version 2."""
+    return written(payload["job"], 2)
+
+
+def read(payload: dict[str, Any], version: int) -> str:
+    """The bench's name for a job; a scheduled job has that of its schedule.
+
+    Raises KeyError where the payload is in another release's form.
+    """
+    if "schedule" in payload:
+        return str(payload["schedule"])
+    return str(payload["job"] if version == 1 else payload["task"]["job"])
+
+
 def name(job: Job) -> str:
-    """The bench's name for a job, which is all of its payload; a scheduled job has the name of its schedule."""
-    return str(job.payload.get("job") or job.payload["schedule"])
+    """The bench's name for a job as it was claimed, whether this release's handler can read it or not."""
+    return read(job.payload, job.version)
 
 
-def obey(job: Job, context: Context) -> None:
-    """The only handler: the puppet, with what a handler of queue_core is given."""
+def obey(version: int, job: Job, context: Context) -> None:
+    """The only handler, in one release: the puppet, with what a handler of queue_core is given."""
 
     @contextmanager
     def once(key: str) -> Iterator[bool]:
@@ -224,18 +249,13 @@ def obey(job: Job, context: Context) -> None:
         tick=job.payload.get("tick"),
     )
     try:
-        puppet.obey(name(job), job.attempt, tools)
+        puppet.obey(read(job.payload, version), job.attempt, tools)
     except puppet.OrderedFailure as failure:
         if failure.kind == "permanent":
             raise Permanent(str(failure)) from failure
         if failure.kind == "rate-limited":
             raise RateLimited(str(failure), failure.retry_in or 0.0) from failure
         raise
-
-
-def upgraded(payload: dict[str, Any]) -> dict[str, Any]:
-    """A payload of version 1 in the form of version 2; the bench's name for the job is all that there is."""
-    return {"job": payload["job"], "upgraded": True}
 
 
 def worker(options: Mapping[str, Any]) -> int:
@@ -245,7 +265,7 @@ def worker(options: Mapping[str, Any]) -> int:
     return int(
         chosen(Worker)(
             os.environ["LEASEPROOF_POSTGRES"],
-            {KIND: obey},
+            {KIND: partial(obey, options["version"])},
             name=os.environ["LEASEPROOF_WORKER"],
             queue_class=chosen(Queue),
             queue=options["queue"] or "default",
@@ -267,18 +287,16 @@ def worker(options: Mapping[str, Any]) -> int:
 def scheduler(options: Mapping[str, Any]) -> int:
     """Run one scheduler, which puts in one job at each tick, until it is told to stop."""
     schedule = Schedule(options["job"], KIND, every=options["every"])
-    one = chosen(Scheduler)(
-        os.environ["LEASEPROOF_POSTGRES"],
-        [schedule],
-        name=os.environ["LEASEPROOF_WORKER"],
-        queue_class=chosen(Queue),
-        poll=options["poll"],
-    )
-    line = puppet.Line("ready")
-    try:
+    with ExitStack() as lines:
+        one = chosen(Scheduler)(
+            os.environ["LEASEPROOF_POSTGRES"],
+            [schedule],
+            name=os.environ["LEASEPROOF_WORKER"],
+            queue_class=chosen(Queue),
+            poll=options["poll"],
+            ready=lambda: lines.callback(puppet.Line("ready").close),
+        )
         return int(one.run())
-    finally:
-        line.close()
 
 
 def main(argv: list[str]) -> int:

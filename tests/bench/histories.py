@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.history import FORMAT, Event
+from bench.orders import fail
 
 
 def event(kind: str, /, **fields: Any) -> Event:
@@ -19,6 +20,7 @@ def history(
     fault: bool = True,
     margin: float = 0.3,
     exit_codes: tuple[int, ...] = (0,),
+    forced_codes: tuple[int, ...] = (),
     attempts: str | None = "claim",
 ) -> list[Event]:
     """A header, which has position 0, and these events. With no `attempts`, the subject does not say."""
@@ -37,7 +39,11 @@ def history(
         },
         lease=1.0,
         margin=margin,
-        subject={"subject": "made up", **counted, "drain": {"exit_codes": list(exit_codes)}},
+        subject={
+            "subject": "made up",
+            **counted,
+            "drain": {"exit_codes": list(exit_codes), "forced_codes": list(forced_codes)},
+        },
     )
     return [{"t": float(i), **each} for i, each in enumerate((header, *events))]
 
@@ -96,8 +102,11 @@ class Run:
     def lost(self) -> Event:
         return event("renewed", worker=self.worker, kept=[], lost=[self.job])
 
-    def effect(self, key: str) -> Event:
-        return event("effect", execution=self.number, job=self.job, key=key)
+    def effect(self, key: str, under: str | None = None) -> Event:
+        return event("effect", execution=self.number, job=self.job, key=key, under=under)
+
+    def told_to_fail(self, kind: str = "transient", retry_in: float | None = None) -> Event:
+        return event("ordered", execution=self.number, order=fail("transient", kind, retry_in))
 
 
 def enqueued(job: str = "job", role: str = "job") -> Event:
@@ -112,8 +121,8 @@ def row(state: str = "running", job: str = "job", **columns: str | int | None) -
     return event("row", job=job, row={"id": "1", "state": state, **columns})
 
 
-def spawned(worker: str = "A", pid: int = 1) -> Event:
-    return event("spawned", worker=worker, pid=pid, options={})
+def spawned(worker: str = "A", pid: int = 1, **options: Any) -> Event:
+    return event("spawned", worker=worker, pid=pid, options=options)
 
 
 def exited(worker: str = "A", status: int = 0, pid: int = 1) -> Event:
@@ -131,8 +140,12 @@ def let_go(*waiting: str, job: str = "job") -> Event:
     return event("let-go", job=job, waiting=list(waiting), seen=[])
 
 
-def sample(name: str, *rows: list[str]) -> Event:
-    return event("sample", name=name, columns=[], rows=list(rows))
+def sample(name: str, *rows: list[str], columns: tuple[str, ...] = ()) -> Event:
+    return event("sample", name=name, columns=list(columns), rows=list(rows))
+
+
+def answered(request: str, answer: dict[str, Any], **fields: Any) -> Event:
+    return event("answered", request=request, **fields, answer=answer)
 
 
 def injected(kind: str = "kill -9", target: str = "A", step: int = 1, really: bool = True) -> Event:

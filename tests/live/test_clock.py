@@ -1,6 +1,8 @@
 """The clock that can be set, under real processes: it is the wall clock alone that is off, and nothing waits by it."""
 
+import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -16,11 +18,13 @@ from bench.checks.ending import nothing_lost
 from bench.children import environment
 from bench.clock import Clock, ClockError
 from bench.faults.skew import Skew
+from bench.history import History
 from bench.job import Job
 from bench.orders import CLOCK
 from bench.runner import Bench
 from bench.scenario import Scenario, Script
 from bench.script import Run
+from bench.witness import Witness
 from tests.live.conftest import PATIENCE, Outcome, Play
 
 pytestmark = pytest.mark.skipif(clock.library() is None, reason=clock.MISSING)
@@ -55,6 +59,8 @@ class Process:
             stdout=subprocess.PIPE,
             text=True,
         )
+        self._deadline = threading.Timer(PATIENCE, self._process.kill)
+        self._deadline.start()
 
     def hear(self) -> str:
         assert self._process.stdout
@@ -67,6 +73,7 @@ class Process:
         return self.hear()
 
     def kill(self) -> None:
+        self._deadline.cancel()
         self._process.kill()
         self._process.communicate()
 
@@ -289,9 +296,13 @@ def _untried() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_untried")
-@pytest.mark.parametrize("name", ["libfaketime", "no_such_package"])
-def test_where_there_is_no_library_the_cure_is_told(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "LIBRARY", "vendor/nothing.so.1")
+@pytest.mark.parametrize(
+    ("place", "instead"), [("bench.clock.LIBRARY", "no/such.so.1"), ("importlib.util.find_spec", lambda _: None)]
+)
+def test_where_there_is_no_library_the_cure_is_told(
+    place: str, instead: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, instead)
     assert clock.library() is None
     with pytest.raises(ClockError, match=r"pip install 'leaseproof\[clock\]'"):
         Clock(tmp_path / "clock", ID)
@@ -315,6 +326,22 @@ def test_a_library_that_is_not_loaded_is_none(monkeypatch: pytest.MonkeyPatch, t
     (tmp_path / "lib.so.1").write_bytes(b"of another machine")
     monkeypatch.setattr(clock, "LIBRARY", tmp_path / "lib.so.1")
     assert clock.library() is None
+
+
+# What the witness hears.
+
+
+@pytest.mark.parametrize(("wall", "trouble"), [("[]", "not 'list'"), ('"noon"', "'noon'"), ("null", "not 'NoneType'")])
+def test_a_clock_that_is_no_number_is_the_adapters_trouble(wall: str, trouble: str) -> None:
+    with Witness() as witness:
+        desk = witness.desk(History(), 0.5)
+        host, _, port = witness.address.rpartition(":")
+        with socket.create_connection((host, int(port))) as line:
+            hello = {"event": "started", "token": desk.token, "job": "job", "worker": "worker", "pid": 1}
+            line.sendall(json.dumps(hello).encode() + b'\n{"event": "clock", "wall": ' + wall.encode() + b"}\n")
+            (told,) = desk.history.until(lambda events: [e for e in events if e["event"] == "trouble"], PATIENCE)
+    assert told["kind"] == "adapter"
+    assert trouble in told["text"]
 
 
 # The fault.

@@ -1,6 +1,7 @@
 """The relay between real clients and a real server: what it passes on, what it swallows, what it cuts and refuses."""
 
 import gc
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -53,16 +54,22 @@ class Asking:
     """A statement under way on a thread of its own; what came of it."""
 
     def __init__(self, connection: psycopg.Connection[Any], statement: bytes = b"SELECT 1") -> None:
-        self._pool = ThreadPoolExecutor(1)
-        self._answer = self._pool.submit(ask, connection, statement)
+        pool = ThreadPoolExecutor(1)
+        self._connection = connection
+        self._answer = pool.submit(ask, connection, statement)
+        pool.shutdown(wait=False)
 
     @property
     def is_waiting(self) -> bool:
         return not self._answer.done()
 
     def answer(self) -> Any:
-        with self._pool:
+        try:
             return self._answer.result(PATIENCE)
+        except TimeoutError:  # Nobody else could use, or close, the connection.
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
+            raise
 
 
 class Raw:

@@ -64,10 +64,12 @@ def test_a_pipe_gets_a_line_an_arm() -> None:
         live.arm_ended("worker-death", "sound-fault", "pass", True)
         live.arm_ended("worker-death", "NoReclaim-fault", "fail", True)
         live.arm_ended("worker-death", "sound-sham", "fail", False)
+        live.arm_ended("worker-death", "NoReclaim-sham", "unsupported", False)
     assert stream.getvalue().splitlines() == [
         "worker-death sound-fault pass 3.2 s",
         "worker-death NoReclaim-fault fail (as expected) 3.2 s",
         "worker-death sound-sham fail (not as expected) 0 ms",
+        "worker-death NoReclaim-sham unsupported (nothing was run) 0 ms",
     ]
 
 

@@ -44,12 +44,7 @@ CASES = [
         [*DEPLOYED, b.started, injected("SIGTERM", "B", 2), receipt(2), b.died, exited("B", 75, pid=2), row("failed")],
         ("failed-by-deploys", 1, 6, 11),
     ),
-    wrong(
-        deploys_are_no_failures,
-        "failed and never begun: the new release could not read it",
-        [enqueued(), row("failed")],
-        ("failed-by-deploys", 2),
-    ),
+    sane(deploys_are_no_failures, "failed and never begun, which is lost", [*DEPLOYED, row("failed", job="other")]),
     sane(failure_explained, "done", [*DIED, row("done", last_error=None)]),
     sane(failure_explained, "it says why", [*DIED, row("failed", last_error="the lease expired")]),
     sane(failure_explained, "it has no such column", [*DIED, row("failed")]),

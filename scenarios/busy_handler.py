@@ -1,0 +1,47 @@
+"""A handler that computes for longer than the lease, and yields to nobody, does not cost its worker the job.
+
+The heartbeat is a thread of its own. On the thread that runs the handler it would beat before and after, and not in
+the middle, which is where it is needed.
+"""
+
+from collections.abc import Collection
+
+from bench.checks.alive import kept_alive
+from bench.checks.ending import nothing_lost, recovered
+from bench.faults.spin import Spin
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from queue_core import Job, Worker
+
+
+class HeartbeatBetweenJobs(Worker):
+    """Everything as in the sound worker, but it renews only while no handler runs, as that one's thread could."""
+
+    def renew(self, held: list[Job]) -> Collection[Job]:
+        return held if self.running() else super().renew(held)
+
+
+busy_handler = Scenario(
+    name="busy-handler",
+    claim="Leases are renewed while a handler burns the CPU without a pause.",
+    row=21,
+    origin="P",
+    fault="the handler burns CPU for two and a half leases",
+    sham="the handler ends within half a lease",
+    twins=[Twin(HeartbeatBetweenJobs, "reclaimed-alive")],
+    checks=[kept_alive, recovered, nothing_lost],
+)
+
+
+@busy_handler.script
+def _(run: Run) -> None:
+    worker = run.worker("worker")
+    job = run.enqueue(lasts=0.5)
+    job.until_started(by=worker)
+    run.fault(Spin(worker, during=job, seconds=2.5 * run.lease))
+
+    job.at(2)
+    back = run.reclaim()
+    run.observe("what a rival's reclaim gives back at 2 L", job, seen=back)
+    job.finished_within(2, bound="the handler's own time")
+    run.observe("the end", job, columns=("id", "state", "attempt"))
