@@ -1,0 +1,71 @@
+"""While two releases run side by side, each job goes to one that can read it, whichever release has put it in.
+
+Reading is in two directions. What the old release has put in must be read by the new one, which therefore brings it up
+to its own form; what the new one puts in can't be read by the old one, which therefore must not take it.
+"""
+
+from typing import ClassVar, LiteralString
+
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.payloads import payloads_read
+from bench.events import starts
+from bench.faults.release import NewRelease
+from bench.orders import FINISH
+from bench.scenario import Scenario, Twin
+from bench.script import POLL, Run
+from queue_core import Job, Queue, Worker
+
+
+class NoUpgrade(Worker):
+    """Everything as in the sound worker, but its handlers get an old payload in the form in which it was put in."""
+
+    def upgrade(self, job: Job) -> Job:
+        return job
+
+
+class TakesAnyVersion(Queue):
+    """Everything as in the sound queue, but a claim takes payloads of every version, newer ones as well."""
+
+    CLAIM: ClassVar[LiteralString] = Queue.CLAIM.replace(" AND version <= %(version)s", "")
+
+
+payload_versions = Scenario(
+    name="payload-versions",
+    claim="In a rolling deploy the new release reads old payloads, and the old one leaves new payloads to it.",
+    row=45,
+    origin="A2",
+    fault="a new release comes beside the old one, and with it a payload of a new form",
+    sham="the old release alone",
+    twins=[Twin(NoUpgrade, "unreadable"), Twin(TakesAnyVersion, "unreadable")],
+    checks=[payloads_read, recovered, nothing_lost],
+    needs=("version", "outcome", "backoff", "max_attempts"),
+)
+
+SOON = (POLL, POLL)
+COLUMNS = ("id", "state", "leased_by", "attempt", "last_error")
+
+
+@payload_versions.script
+def _(run: Run) -> None:
+    old = run.worker("old", backoff=SOON)
+    first = run.enqueue("first")
+    first.until_started(by=old)
+    old_form = run.enqueue("old-form")
+
+    # Attempts to spare: what is judged is that none is wasted, and not what comes of it once all are.
+    release = NewRelease(run, "new", version=2, backoff=SOON, max_attempts=100)
+    run.fault(release)
+    run.observe("who has the job of the old form, and then that of the new", old_form, *release.jobs, columns=COLUMNS)
+
+    first.finish()
+    behind = run.enqueue("behind", orders=[FINISH])
+    run.wait("the old release is free, and has looked", lambda events: starts(events, behind.name, old.name), within=1)
+    run.observe("as above, after the old release was free to look", old_form, *release.jobs, columns=COLUMNS)
+
+    old_form.finish()
+    run.all_finished_within([first, old_form, behind], 2, bound="either release can read them")
+    run.dismiss(old)
+    for job in release.jobs:
+        job.finish()
+    run.all_finished_within(release.jobs, 2, bound="the new release is idle")
+    run.observe("the end", old_form, *release.jobs, columns=("id", "state", "attempt"))

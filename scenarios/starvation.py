@@ -1,0 +1,62 @@
+"""A steady flow of urgent jobs keeps nobody waiting for ever, since waiting is worth priority.
+
+How long that takes is not judged by a clock. What is judged is who goes first: an urgent job that was put in when the
+other had waited for as long as its lower priority is worth comes after it, however fast or slow the machine is.
+"""
+
+from typing import ClassVar, LiteralString
+
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.timing import in_time
+from bench.events import starts
+from bench.faults.flow import Flow
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from queue_core import Queue
+
+
+class NoAging(Queue):
+    """Everything as in the sound queue, but a claim takes the highest priority, however long the others have waited."""
+
+    CLAIM: ClassVar[LiteralString] = Queue.CLAIM.replace("ORDER BY turn, id", "ORDER BY priority DESC, run_at, id")
+
+
+URGENT = 100
+WORTH = 1.0
+"""Leases of waiting that URGENT points of priority are worth."""
+
+starvation = Scenario(
+    name="starvation",
+    claim="A steady flow of priority 100 does not starve priority 0: who has waited long enough goes first.",
+    row=39,
+    origin="A2",
+    fault="urgent jobs come in steadily, each before the only worker is free again",
+    sham="no flow",
+    twins=[Twin(NoAging, "starved")],
+    checks=[in_time, recovered, nothing_lost],
+    prepare={"aging": WORTH / URGENT},
+    needs=("table", "priority", "aging"),
+)
+
+BEGUN = """
+    SELECT payload->>'job' AS job, priority, round(extract(epoch FROM run_at - min(run_at) OVER ()), 2) AS put_in,
+           round(extract(epoch FROM claimed_at - min(run_at) OVER ()), 2) AS begun
+    FROM jobs ORDER BY claimed_at, id
+"""
+
+
+@starvation.script
+def _(run: Run) -> None:
+    low = run.enqueue("low", lasts=0.1)
+    put_in = run.history.now()
+    flow = Flow(run, "urgent", every=0.3, priority=URGENT)
+    with run.fault(flow):
+        run.worker("worker")
+        flow.go_on(4)  # by then it has waited for 1.2 L
+        flow.go_on(2)
+        low.started_within(1, bound="two that came after it had waited for 1.2 L have been begun", late="starved")
+        run.observe("in which order they were begun, in seconds", table=run.query(BEGUN))
+
+    low.finished_within(1, bound="the flow is over")
+    waited = starts(run.history.events(), low.name)[0]["t"] - put_in
+    run.figure("low waited", f"{waited:.2f} s")
