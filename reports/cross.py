@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from reports.findings import NEVER_FINE, findings
-from reports.matrix import effort, key
+from reports.matrix import count, effort, key
 from reports.signs import STATUS, Signs, clean, cut, pad, paragraph, side_by_side, sign_of, signs
 
 GAP = 2
@@ -28,7 +28,7 @@ def cross_table(result: Mapping[str, Any], width: int, ascii_only: bool = False,
     parts = _table(scenarios, width, sign) or _stacked(scenarios, width, sign)
     parts += [Text(), *side_by_side([_numbered(scenario, sign) for scenario in scenarios], width, sign)]
     parts += _declared(scenarios, width, sign)
-    parts += key(scenarios, width, sign, "as expected (a twin must fail in its own scenario, and in no other)")
+    parts += key(scenarios, width, sign, "as expected (a twin must fail in its own scenario, and pass in the others)")
     parts += findings(odd, width, sign, where, again=lambda scenario, arm: _again(scenarios, scenario, arm))
     return Group(*parts, Text(), *_summary(result, scenarios, width, sign, where))
 
@@ -135,9 +135,13 @@ def _summary(result: Mapping[str, Any], scenarios: Scenarios, width: int, sign: 
     tried = [arm for arm in arms if arm.get("twin")]
     as_due = sum(bool(arm.get("as_expected")) for arm in arms)
     fails = sum(arm.get("verdict") == "fail" for arm in tried)
-    twins = len({arm.get("twin") for arm in tried})
-    tally = f"{twins} twins in {len(scenarios)} scenarios: {fails} of {len(tried)} fail, "
-    tally += "all as they must" if as_due == len(arms) else f"and {len(arms) - as_due} arms came out otherwise than due"
+    twins = count(len({arm.get("twin") for arm in tried}), "twin")
+    tally = f"{twins} in {count(len(scenarios), 'scenario')}: {fails} of {len(tried)} fail, "
+    tally += (
+        "all as they must"
+        if as_due == len(arms)
+        else f"and {count(len(arms) - as_due, 'arm')} came out otherwise than due"
+    )
     lines = paragraph("; ".join([tally, *effort(result, arms, sign, where)]), width, indent=2)
     style = STATUS["proven" if as_due == len(arms) else str(result.get("verdict", ""))]
     lines[0].stylize(style, 2, min(2 + len(tally), len(lines[0])))

@@ -164,7 +164,7 @@ def _summary(
         counts[status] = counts.get(status, 0) + 1
     arms = [a for s in scenarios for a in s.get("arms", [])]
     tally = ", ".join(f"{counts[s]} {s}" for s in (*STATUS, *(c for c in counts if c not in STATUS)) if s in counts)
-    parts = [f"{_count(len(scenarios), 'scenario')}, {tally or 'none run'}", *effort(result, arms, sign, where)]
+    parts = [f"{count(len(scenarios), 'scenario')}, {tally or 'none run'}", *effort(result, arms, sign, where)]
     lines = paragraph("; ".join(parts), width, indent=2)
     verdict = str(result.get("verdict", ""))
     lines[0].stylize(STATUS.get(verdict, ""), 2, min(2 + len(parts[0]), len(lines[0])))
@@ -176,7 +176,7 @@ def effort(result: Mapping[str, Any], arms: Sequence[Mapping[str, Any]], sign: S
     longest = max((float(a.get("seconds", 0.0)) for a in arms), default=0.0)
     environment = result.get("environment", {})
     parts = [
-        f"{_count(len(arms), 'arm')} in {_whole(result.get('wall_seconds'))} s (longest {seconds(longest)}), "
+        f"{count(len(arms), 'arm')} in {_whole(result.get('wall_seconds'))} s (longest {seconds(longest)}), "
         f"{_whole(result.get('cpu_seconds'))} CPU seconds, "
         f"longest stall {seconds(float(result.get('longest_stall', 0.0)))}",
     ]
@@ -187,7 +187,8 @@ def effort(result: Mapping[str, Any], arms: Sequence[Mapping[str, Any]], sign: S
     return parts
 
 
-def _count(n: int, word: str) -> str:
+def count(n: int, word: str) -> str:
+    """So many of what a word names."""
     return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 

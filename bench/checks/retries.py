@@ -17,14 +17,17 @@ ENOUGH = 20
 
 
 def retries_put_off(events: Sequence[Event]) -> Iterator[Anomaly]:
-    """`retry-storm`: whenever one looked, most jobs that had failed were due again at once (sample `due`)."""
+    """`retry-storm`: most jobs that had failed were made due again at once, each time one looked (sample `at-once`)."""
     shares = []
     for i, event in of_kind(events, "sample"):
-        if event["name"] == "due":
-            ((due, left),) = event["rows"]
-            shares.append((int(due) / int(left) if int(left) else 0.0, i))
+        if event["name"] == "at-once":
+            ((at_once, failed),) = event["rows"]
+            if int(failed) >= ENOUGH:
+                shares.append((int(at_once) / int(failed), i))
     if shares and min(shares)[0] > MOST:
-        text = f"of the jobs that had failed, {min(shares)[0]:.0%} and more were due again each time one looked"
+        text = (
+            f"of the jobs that had failed, {min(shares)[0]:.0%} and more were due again at once, each time one looked"
+        )
         yield Anomaly("retry-storm", text, tuple(i for _, i in shares))
 
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Errors(Fault):
-    """Each job's handler raises what it is ordered to, in the attempt that runs now; if `always`, in all to come, too.
+    """Each job's handler raises as it is ordered to, in the attempt that runs now; if `always`, in all to come, too.
 
-    Receipt: what each raised, as its puppet said.
+    Receipt: what each raised, in its puppet's words.
     """
 
     kind = "errors"
@@ -34,20 +34,16 @@ class Errors(Fault):
 
     def inject(self) -> Evidence:
         history = next(iter(self.errors)).run.history
-        numbers = {}
-        for job, order in self.errors.items():
-            start = running(history.events(), job.name)
-            assert start, "see hindrance"
-            numbers[start["execution"]] = job.name
-            job.order(order, execution=None if self.always else start["execution"])
+        told = {start["execution"]: job for job in self.errors if (start := running(history.events(), job.name))}
+        for execution, job in told.items():
+            job.order(self.errors[job], execution=None if self.always else execution)
 
         def raised(events: Sequence[Event]) -> dict[str, str]:
-            mine = [event for event in events if event["event"] == "raised" and event["execution"] in numbers]
-            return {numbers[event["execution"]]: event["error"] for event in mine}
+            return {e["job"]: e["error"] for e in events if e["event"] == "raised" and e["execution"] in told}
 
-        history.until(lambda events: len(raised(events)) == len(numbers), base.RECEIPT_WITHIN)
-        evidence = raised(history.events())
-        if len(evidence) < len(numbers):
-            silent = ", ".join(job for job in numbers.values() if job not in evidence)
-            raise NoReceipt(f"{silent} did not raise")
-        return {"raised": evidence}
+        history.until(lambda events: len(raised(events)) == len(self.errors), base.RECEIPT_WITHIN)
+        found = raised(history.events())
+        silent = [job.name for job in self.errors if job.name not in found]
+        if silent:
+            raise NoReceipt(f"{', '.join(silent)} did not raise")
+        return {"raised": found}

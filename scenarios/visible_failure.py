@@ -1,0 +1,51 @@
+"""A job that can't succeed ends where it can be seen: `failed`, with its kind, its payload, its attempts and its error.
+
+A handler that swallows its exception looks fine in every metric. The job is done, and the customer has no letter.
+"""
+
+import contextlib
+
+from bench.checks.ending import attempts_counted, recovered
+from bench.checks.failures import KEPT, failure_kept
+from bench.events import running
+from bench.faults.errors import Errors
+from bench.orders import fail
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from queue_core import Context, Job, Worker
+
+
+class SwallowsErrors(Worker):
+    """Everything as in the sound worker, but an exception of a handler's is swallowed."""
+
+    def execute(self, job: Job, context: Context) -> BaseException | None:
+        with contextlib.suppress(Exception):
+            self.handlers[job.kind](self.upgrade(job), context)
+        return None
+
+
+visible_failure = Scenario(
+    name="visible-failure",
+    claim="A job that raises in every attempt ends `failed` after the last, and its row keeps what one needs to know.",
+    row=33,
+    origin="A2",
+    fault="the handler raises in every attempt",
+    sham="no error",
+    twins=[Twin(SwallowsErrors, "vanished")],
+    checks=[failure_kept, attempts_counted, recovered],
+    needs=("backoff", "max_attempts"),
+)
+
+
+@visible_failure.script
+def _(run: Run) -> None:
+    worker = run.worker("worker", backoff=(0.1, 0.1))
+    job = run.enqueue("letter", max_attempts=2)
+    job.until_started(by=worker)
+
+    run.fault(Errors({job: fail("no such address")}, always=True))
+    run.until_over([job], within=1.5)
+    job.finish()
+    run.need("its last attempt ended", lambda events: not running(events, job.name))
+    run.until_over([job], within=5)
+    run.observe("the end", job, columns=("id", "state", *KEPT))
