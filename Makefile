@@ -5,7 +5,7 @@ BIN := .venv/bin
 SCENARIOS := $(patsubst scenarios/%.py,%,$(filter-out %/__init__.py,$(wildcard scenarios/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help matrix list test lint format doctor clean
+.PHONY: help matrix cross list test lint format doctor clean
 
 help: ## this list
 	@echo "leaseproof, a proof bench for job queues"
@@ -16,6 +16,9 @@ help: ## this list
 
 matrix: $(BIN)/.run ## run all scenarios in all arms, and show the matrix
 	@$(BIN)/leaseproof matrix $(ARGS)
+
+cross: $(BIN)/.run ## try each guard's twin in every guard's scenario: it must fail in its own, and in no other
+	@$(BIN)/leaseproof cross $(ARGS)
 
 scenario-%: $(BIN)/.run
 	@$(BIN)/leaseproof run $* $(ARGS)

@@ -73,9 +73,12 @@ class Waits:
         if not holds:
             raise Unmet
 
-    def need(self, what: str, found: Callable[[Sequence[Event]], Any]) -> None:
-        """Wait for what any queue does at once. Raises Unmet when it does not come: the queue makes no progress."""
-        if not self.wait(what, found, PATIENCE / self.lease, must=True):
+    def need(self, what: str, found: Callable[[Sequence[Event]], Any], patience: float = 1) -> None:
+        """Wait for what any queue does at once. Raises Unmet when it does not come: the queue makes no progress.
+
+        With all the bench's patience, or so many times that.
+        """
+        if not self.wait(what, found, patience * PATIENCE / self.lease, must=True):
             raise Unmet
 
     def wait(
@@ -111,7 +114,7 @@ class Waits:
             read = len(events)
             return not left
 
-        self.need(f"{len(jobs)} jobs begun", found)
+        self.need(f"{len(jobs)} jobs begun", found, patience=max(1, len(jobs) / 100))
 
     def let_pass(self, leases: float) -> None:
         """Let so many leases pass."""

@@ -33,9 +33,16 @@ late_finish = Scenario(
     origin="A1 P",
     fault="the owner is paused until its lease is over and the job has another owner",
     sham="no pause",
-    twins=[Twin(CompleteByAnyone, "stale-finish-accepted")],
+    twins=[
+        Twin(
+            CompleteByAnyone,
+            "stale-finish-accepted",
+            fails_in={"self-reclaim": "a finish that is taken from anyone is taken for any claim, too"},
+        )
+    ],
     checks=[late_finish_refused, recovered, nothing_lost],
     needs=("renewed", "outcome"),
+    family="guards",
 )
 
 

@@ -35,6 +35,7 @@ lease_theft = Scenario(
     twins=[Twin(HeartbeatByAnyone, "two-owners")],
     checks=[one_owner, recovered, nothing_lost],
     needs=("renewed",),
+    family="guards",
 )
 
 

@@ -29,6 +29,7 @@ self_reclaim = Scenario(
     twins=[Twin(FencedByName, "stale-finish-accepted")],
     checks=[late_finish_refused, recovered, nothing_lost],
     needs=("outcome",),
+    family="guards",
 )
 
 

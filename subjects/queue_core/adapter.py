@@ -166,7 +166,7 @@ class Control:
                 plan = cursor.execute(explain, params).fetchone()
         assert plan is not None
         top = plan[0]["Plan"]
-        return {"buffers": top["Shared Hit Blocks"] + top["Shared Read Blocks"]}
+        return {"buffers": top["Shared Hit Blocks"] + top["Shared Read Blocks"], "jobs": int(top["Actual Rows"])}
 
     def purge(self, message: dict[str, Any]) -> dict[str, Any]:
         """Retention: remove what ended long ago. Times are in seconds."""

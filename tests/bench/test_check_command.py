@@ -10,7 +10,7 @@ import pytest
 
 from bench.cli import main
 from bench.history import Event, dump
-from tests.bench.histories import QUEUED, Run, row, wait, whole
+from tests.bench.histories import QUEUED, Run, event, row, wait, whole
 
 a = Run(1, "A")
 
@@ -70,6 +70,16 @@ def test_a_stall_is_inconclusive(check: Check) -> None:
     code, out, _ = check([event | {"seconds": 9.0} if event["event"] == "stalled" else event for event in FINE])
     assert code == 3
     assert "this machine stalled for 9.000 s" in out
+
+
+def test_what_was_not_run_is_no_finding(check: Check) -> None:
+    unsupported = event("unsupported", reason="its describe does not offer hold")
+    code, out, err = check([FINE[0], {"t": 1.0, **unsupported}, *FINE[-2:]])
+    assert (code, err) == (0, "")
+    assert out.splitlines() == [
+        "worker-death sound-fault: unsupported, nothing was run",
+        "    its describe does not offer hold",
+    ]
 
 
 def test_an_unknown_scenario_is_wrong_usage(check: Check) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bench import discover
 from bench.checks.ending import recovered
-from bench.discover import UnknownName, check_arms, pick, pick_arms, scenarios, subject
+from bench.discover import UnknownName, pick, pick_arms, scenarios, subject
 from bench.scenario import Scenario, Twin
 from bench.subject import SubjectError
 
@@ -124,23 +124,28 @@ WORDS: dict[tuple[str, ...], list[str]] = {
     ("NoReclaim-sham",): ["NoReclaim-sham"],
     ("NoReclaim-sham", "sound"): ["sound-fault", "sound-sham", "NoReclaim-sham"],
     ("sound", "sound-fault"): ["sound-fault", "sound-sham"],
-    ("none",): [],
 }
 
 
 @pytest.mark.parametrize("words", WORDS)
 def test_arms_are_picked_by_any_word_in_their_own_order(words: tuple[str, ...]) -> None:
-    assert [arm.id for arm in pick_arms(BEAT, words)] == WORDS[words]
+    assert [arm.id for arm in pick_arms(BEAT.arms, words)] == WORDS[words]
 
 
 def test_a_word_need_match_an_arm_of_one_of_the_chosen_only() -> None:
-    check_arms([DEATH, BEAT], ["NoRenewal", "sound-fault"])
-    check_arms([], [])
+    picked = pick_arms([*DEATH.arms, *BEAT.arms], ["NoRenewal", "sound-fault"])
+    assert [f"{arm.scenario.name} {arm.id}" for arm in picked] == [
+        "worker-death sound-fault",
+        "heartbeat sound-fault",
+        "heartbeat NoRenewal-fault",
+        "heartbeat NoRenewal-sham",
+    ]
+    assert pick_arms([], []) == []
 
 
 def test_a_word_that_matches_no_arm() -> None:
     with pytest.raises(UnknownName) as caught:
-        check_arms([DEATH], ["sound", "NoRecliam"])
+        pick_arms(DEATH.arms, ["sound", "NoRecliam"])
     assert str(caught.value).startswith("there is no arm 'NoRecliam'; did you mean 'NoReclaim'?; they are: NoReclaim, ")
 
 

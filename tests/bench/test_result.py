@@ -240,6 +240,7 @@ def test_a_scenario_as_json() -> None:
                 "summary": "Everything as in the sound one, but no reclaim.",
                 "anomaly": "stranded",
                 "also": ["lost"],
+                "fails_in": {},
                 "diff": "-a\n+b",
             }
         ],

@@ -208,8 +208,14 @@ class TestTrouble:
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'to-be-cut %'"
             ).rowcount
 
+        def connected() -> int:
+            return queue.connection.execute(
+                "SELECT FROM pg_stat_activity WHERE application_name LIKE 'to-be-cut %'"
+            ).rowcount
+
         with running(worker, stage):
             stage.next()
+            eventually(lambda: connected() == 3, "main, heartbeat and listener are connected")
             assert cut() == 3
             eventually(lambda: recorder.named("renewed"))
             assert cut() >= 1

@@ -24,6 +24,13 @@ def test_arms_are_items(tmp_path: Path) -> None:
     assert (tmp_path / properties["history"]).is_file()
 
 
+def test_an_arm_that_can_not_be_run_is_skipped_and_says_why(dsn: str, tmp_path: Path) -> None:
+    done = pytest_scenarios("-k", "database_crash and sound", "-rs", f"--postgres={dsn}", f"--out={tmp_path}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2 skipped" in done.stdout
+    assert "unsupported: needs a server of its own, which it may crash: not the one behind a DSN" in done.stdout
+
+
 def test_all_arms_are_collected_and_nothing_is_started(tmp_path: Path) -> None:
     done = pytest_scenarios("--collect-only", f"--out={tmp_path / 'out'}")
     assert done.returncode == 0

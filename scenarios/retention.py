@@ -1,0 +1,127 @@
+"""Old jobs go, a bounded batch to a transaction, and neither the claims nor the failures that are kept suffer from it.
+
+Who deleted how much is not the purge's own word: a trigger notes it, with the number of the transaction. Through it the
+bench also holds the purge in the middle of a batch, by a lock on what the trigger writes to, while a worker claims.
+
+That a purge in one statement blocks the claims is a legend: it locks jobs that are over, and no claim looks at those.
+What it is, is a transaction without a bound. While that lasts VACUUM removes nothing of what is updated meanwhile, in
+all of the database, and a queue lives by updates. What does block the claims is a lock on the table.
+"""
+
+from typing import Any, ClassVar, LiteralString
+
+from bench.checks.ending import nothing_lost, recovered
+from bench.checks.retention import in_bounded_batches, kept_as_told
+from bench.checks.timing import in_time
+from bench.faults.rows import Rows
+from bench.scenario import Scenario, Twin
+from bench.script import Run
+from queue_core import Retention
+
+
+class NoPurge(Retention):
+    """Everything as in the sound retention, but nothing is ever deleted."""
+
+    def purge(self) -> int:
+        return 0
+
+
+class AllAtOnce(Retention):
+    """Everything as in the sound retention, but all that is old goes in one statement."""
+
+    PURGE: ClassVar[LiteralString] = Retention.PURGE.replace("LIMIT %(batch)s", "")
+
+
+class FailedAsDone(Retention):
+    """Everything as in the sound retention, but with old done jobs the failed ones go as well."""
+
+    PURGE: ClassVar[LiteralString] = Retention.PURGE.replace("= %(state)s", "IN ('done', 'failed')")
+
+
+class LocksTable(Retention):
+    """Everything as in the sound retention, but each batch first locks the table, so that nobody gets in between."""
+
+    def delete(self, statement: LiteralString, **params: Any) -> int:
+        with self.connection.transaction():
+            self.connection.execute("LOCK TABLE jobs IN EXCLUSIVE MODE")
+            return super().delete(statement, **params)
+
+
+retention = Scenario(
+    name="retention",
+    claim="Old done jobs go in bounded batches, failed ones stay as long as told, and claims go on meanwhile.",
+    row=43,
+    origin="A2",
+    fault="done and failed jobs are in the table that ended two hours ago",
+    sham="nothing is old",
+    twins=[
+        Twin(NoPurge, "grows"),
+        Twin(AllAtOnce, "unbounded-batch"),
+        Twin(FailedAsDone, "failure-forgotten"),
+        Twin(LocksTable, "claims-blocked"),
+    ],
+    checks=[kept_as_told, in_bounded_batches, in_time, recovered, nothing_lost],
+    knobs={"done": 250, "failed": 25, "batch": 100},
+    full={"done": 100_000, "failed": 10_000, "batch": 1000},
+    needs=("table", "purge"),
+)
+
+HOUR = 3600.0
+
+NOTE = """
+    CREATE TABLE deletions (transaction xid8, rows bigint);
+    CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF EXISTS (SELECT FROM gone) THEN
+            INSERT INTO deletions SELECT pg_current_xact_id(), count(*) FROM gone;
+        END IF;
+        RETURN NULL;
+    END
+    $$;
+    CREATE TRIGGER note AFTER DELETE ON jobs REFERENCING OLD TABLE AS gone
+        FOR EACH STATEMENT EXECUTE FUNCTION note();
+"""
+OLD = """
+    WITH transactions AS (SELECT sum(rows) AS rows FROM deletions GROUP BY transaction)
+    SELECT count(*) FILTER (WHERE state = 'done') AS old_done, count(*) FILTER (WHERE state = 'failed') AS old_failed,
+           (SELECT count(*) FROM transactions) AS deleting_transactions,
+           (SELECT coalesce(max(rows), 0) FROM transactions) AS rows_of_the_largest
+    FROM jobs WHERE finished_at < now() - interval '1 hour'
+"""
+WAITING = """
+    SELECT split_part(application_name, ' ', 1) AS who, substring(query FROM '[A-Z]+') AS statement
+    FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' ORDER BY 1
+"""
+
+
+def look(run: Run, title: str) -> None:
+    """What is left that ended more than an hour ago, and what was deleted in how many transactions."""
+    run.sample("old", run.query(OLD))
+    run.observe(title, table=run.query(OLD))
+
+
+@retention.script
+def _(run: Run) -> None:
+    batch = int(run.knob("batch"))
+    run.premise(run.execute(NOTE) == "00000", "the trigger could not be made")
+    jobs = run.load(3)
+    cleaner = run.producer("cleaner")
+    run.fault(Rows(run, int(run.knob("done")), "done", age=2 * HOUR))
+    run.fault(Rows(run, int(run.knob("failed")), "failed", age=2 * HOUR))
+    run.execute("ANALYZE jobs")  # as autovacuum does before long
+    look(run, "before a purge")
+
+    with run.holding("LOCK TABLE deletions"):
+        purge = cleaner.ask_later("purge", done_after=HOUR, failed_after=None, batch=batch)
+        cleaner.until_waiting(purge)
+        run.worker("worker", reclaim_every=0.5)
+        free = "a worker is idle, and the purge is at what is over"
+        begun = jobs[0].started_within(1, bound=free, late="claims-blocked")
+        seen = f"{jobs[0].name} was {'begun' if begun else 'not begun'}"
+        run.observe("the purge is in the middle of a batch: who waits for a lock", seen=seen, table=run.query(WAITING))
+    purge.result()
+    look(run, "done jobs go after an hour, failed ones never")
+
+    run.ask("purge", done_after=HOUR, failed_after=HOUR, batch=batch)
+    look(run, "failed ones go after an hour, too")
+    run.all_finished_within(jobs, 3, bound="a worker is idle")
