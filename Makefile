@@ -54,7 +54,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv --without-pip .venv
 
 $(BIN)/.run: pyproject.toml | $(BIN)/python
-	@$(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --editable .
+	@$(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet --editable '.[clock]'
 	@touch $@
 
 $(BIN)/.dev: pyproject.toml | $(BIN)/python
