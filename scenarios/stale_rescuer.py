@@ -1,9 +1,12 @@
-"""A reclaim that is held up acts on what it has read before; what was finished meanwhile must stay finished.
+"""A reclaim that acts on what it has read before undoes what was finished meanwhile.
 
-It looks at two jobs whose leases are over: one is abandoned, the other's owner is slow, but not dead, and finishes it
-while the reclaim waits for the row of the first. The sound reclaim is never in this place: it locks what it reads, and
-passes over what it can't lock. Whoever reads first and writes later has to ask again as it writes, and to ask for the
-claim's number is not enough: the job is done, and it is still the same claim.
+Two leases have run out. The owner of the job `abandoned` is dead; the owner of the other is alive, and may still finish
+it, since nobody has taken it back. A reclaim (1) reads both rows and waits at the first, which the bench has locked;
+meanwhile (2) the living owner finishes; then (3) the lock goes, and the reclaim writes.
+
+The sound reclaim does not get into this place: it locks what it reads, and passes over what it can't lock. Whoever
+reads first and writes later must ask again as it writes. The twin asks for the number of the claim, and that is not
+enough: the job is done, and it is still the same claim.
 """
 
 from typing import ClassVar, LiteralString
@@ -29,10 +32,10 @@ class ReclaimBlindToState(Queue):
 
 stale_rescuer = Scenario(
     name="stale-rescuer",
-    claim="A job that was finished while a reclaim was under way stays done, whatever the reclaim had read before.",
+    claim="A job that was finished while a reclaim was under way stays done.",
     row=10,
     origin="P",
-    fault="one owner is killed, and its job's row locked; another's is, too, until both leases are over",
+    fault="one owner is killed, and both jobs' rows are locked until their leases are over",
     sham="nobody is killed, and no row is locked",
     twins=[Twin(ReclaimBlindToState, "done-undone")],
     checks=[done_stays_done, recovered, nothing_lost],
@@ -46,31 +49,32 @@ COLUMNS = ("id", "state", "leased_by", "lease_alive", "attempt", "claim")
 @stale_rescuer.script
 def _(run: Run) -> None:
     dying = run.worker("dying")
-    (ahead,) = run.load(1, "ahead", orders=[])
-    ahead.until_started(by=dying)
+    (abandoned,) = run.load(1, "abandoned", orders=[])
+    abandoned.until_started(by=dying)
     owner = run.worker("owner")
     job = run.enqueue()
     job.until_started(by=owner)
-    rescuer = run.producer("rescuer")
+    reclaimer = run.producer("reclaimer")
 
-    run.fault(Kill(dying, during=ahead))
-    with run.fault(Hold(run, ahead)):
-        with run.fault(Hold(run, job)):  # for which its owner's heartbeat waits, too, and so the lease runs out
-            run.until_lease_over(ahead, job, within=1.5)
-            reclaim = rescuer.reclaim_later()
-            waits = rescuer.until_waiting(reclaim)
+    run.fault(Kill(dying, during=abandoned))
+    with run.fault(Hold(run, abandoned)):
+        with run.fault(Hold(run, job)):  # its owner's heartbeat waits for this row, so that the lease runs out
+            run.until_lease_over(abandoned, job, within=1.5)
+            reclaim = reclaimer.reclaim_later()
+            waits = reclaimer.until_waiting(reclaim)
             run.observe(
-                "a reclaim comes by", ahead, job, columns=COLUMNS, seen="it waits" if waits else "it is through"
+                "a reclaim comes by", abandoned, job, columns=COLUMNS, seen="it waits" if waits else "it is through"
             )
         job.finish(by=owner)
         job.until_outcome(of=owner)
-        run.observe("the owner has finished", ahead, job, columns=COLUMNS)
+        run.observe("the living owner has finished", abandoned, job, columns=COLUMNS)
+        run.premise(job.row["state"] == "done", "its finish was refused, so there is nothing to undo")
     back = reclaim.result()
-    run.observe("what came of that reclaim", ahead, job, columns=COLUMNS, seen=back)
+    run.observe("what came of that reclaim", abandoned, job, columns=COLUMNS, seen=back)
 
     back = run.reclaim()
-    run.observe("what the next reclaim gives back", ahead, job, columns=COLUMNS, seen=back)
-    ahead.finish()
+    run.observe("what the next reclaim gives back", abandoned, job, columns=COLUMNS, seen=back)
+    abandoned.finish()
     job.finish()
-    run.all_finished_within([ahead, job], 2, bound="they are free, and a worker is idle")
-    run.observe("the end", ahead, job, columns=COLUMNS)
+    run.all_finished_within([abandoned, job], 2, bound="they are free, and a worker is idle")
+    run.observe("the end", abandoned, job, columns=COLUMNS)

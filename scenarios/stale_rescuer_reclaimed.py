@@ -32,7 +32,7 @@ stale_rescuer_reclaimed = Scenario(
     claim="A job that was handed on while a reclaim was under way is left to its new owner.",
     row=11,
     origin="P",
-    fault="one owner is killed, and its job's row locked; another's is, until both leases are over; then SIGTERM to it",
+    fault="one owner is killed, both jobs' rows are locked until their leases are over, and the other is told to go",
     sham="nobody is killed or told to stop, and no row is locked",
     twins=[Twin(ReclaimBlindToClaim, "owner-evicted")],
     checks=[owner_left_alone, recovered, nothing_lost],
@@ -46,33 +46,33 @@ COLUMNS = ("id", "state", "leased_by", "lease_alive", "attempt", "claim")
 @stale_rescuer_reclaimed.script
 def _(run: Run) -> None:
     dying = run.worker("dying")
-    (ahead,) = run.load(1, "ahead", orders=[])
-    ahead.until_started(by=dying)
+    (abandoned,) = run.load(1, "abandoned", orders=[])
+    abandoned.until_started(by=dying)
     former = run.worker("former", grace=0)
     job = run.enqueue()
     job.until_started(by=former)
     owner = run.worker("owner")
-    rescuer = run.producer("rescuer")
+    reclaimer = run.producer("reclaimer")
 
-    run.fault(Kill(dying, during=ahead))
-    with run.fault(Hold(run, ahead)):
-        with run.fault(Hold(run, job)):  # for which its owner's heartbeat waits, too, and so the lease runs out
-            run.until_lease_over(ahead, job, within=1.5)
-            reclaim = rescuer.reclaim_later()
-            waits = rescuer.until_waiting(reclaim)
+    run.fault(Kill(dying, during=abandoned))
+    with run.fault(Hold(run, abandoned)):
+        with run.fault(Hold(run, job)):  # its owner's heartbeat waits for this row, so that the lease runs out
+            run.until_lease_over(abandoned, job, within=1.5)
+            reclaim = reclaimer.reclaim_later()
+            waits = reclaimer.until_waiting(reclaim)
             run.observe(
-                "a reclaim comes by", ahead, job, columns=COLUMNS, seen="it waits" if waits else "it is through"
+                "a reclaim comes by", abandoned, job, columns=COLUMNS, seen="it waits" if waits else "it is through"
             )
         run.fault(Terminate(former, during=job))  # with no time to end the job, so that it gives it back
         run.exited_within(former, 0.5)
         got = run.offer(job, to=owner)
-        run.observe("what the next owner gets", ahead, job, columns=COLUMNS, seen=got)
+        run.observe("what the next owner gets", abandoned, job, columns=COLUMNS, seen=got)
     back = reclaim.result()
-    run.observe("what came of that reclaim", ahead, job, columns=COLUMNS, seen=back)
+    run.observe("what came of that reclaim", abandoned, job, columns=COLUMNS, seen=back)
 
     back = run.reclaim()
-    run.observe("what the next reclaim gives back", ahead, job, columns=COLUMNS, seen=back)
-    ahead.finish()
+    run.observe("what the next reclaim gives back", abandoned, job, columns=COLUMNS, seen=back)
+    abandoned.finish()
     job.finish()
-    run.all_finished_within([ahead, job], 2, bound="they are free, and a worker is idle")
-    run.observe("the end", ahead, job, columns=COLUMNS)
+    run.all_finished_within([abandoned, job], 2, bound="they are free, and a worker is idle")
+    run.observe("the end", abandoned, job, columns=COLUMNS)
