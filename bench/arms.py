@@ -4,6 +4,7 @@ import contextlib
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +18,7 @@ from bench.script import MARGIN, Run, Unmet
 from bench.stage import Stage
 from bench.stalls import StallMeter
 from bench.subject import Control
+from bench.terms import Terms
 from bench.witness import Witness
 
 
@@ -41,6 +43,7 @@ def run_arm(
             control = Control(stage.launch, stage.environment, stage.logs / "control.log")
             describe = control.ask("describe")
             contract.check_describe(describe)
+            stage = replace(stage, lease=describe.get("lease") or stage.lease)
             control.ask("prepare", **stage.preparation)
         except AdapterFault as error:
             trouble = ("adapter", str(error))
@@ -95,7 +98,12 @@ def _missing(stage: Stage, describe: Mapping[str, Any]) -> str:
     """What the scenario needs of a subject, and this one does not offer; empty when nothing is missing."""
     offered = {*describe, *describe.get("tells", []), *describe.get("options", [])}
     missing = [need for need in stage.arm.scenario.needs if need not in offered]
-    return f"its describe does not offer {', '.join(missing)}" if missing else ""
+    if missing:
+        return f"its describe does not offer {', '.join(missing)}"
+    recovery = Terms.of(describe, stage.lease).recovery
+    if recovery > stage.longest:
+        return f"a recovery takes {recovery:g} s by its own word, and this run waits {stage.longest:g} s: see --longest"
+    return ""
 
 
 def _header(stage: Stage, describe: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:

@@ -153,6 +153,13 @@ def _running(command: argparse.ArgumentParser) -> None:
     command.add_argument("--article", action="store_true", help="the article's own seconds where a scenario has them")
     command.add_argument("--full", action="store_true", help="load scenarios at their full size (5,000 jobs, ...)")
     command.add_argument(
+        "--longest",
+        type=_seconds,
+        default=60.0,
+        metavar="S",
+        help="the longest recovery to wait for, of a queue that takes longer by its own word (default: 60)",
+    )
+    command.add_argument(
         "--arms",
         action="append",
         default=[],
@@ -290,6 +297,7 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
         lease=options.lease,
         article=options.article,
         full=options.full,
+        longest=options.longest,
         cold=options.cold,
         seed=random.SystemRandom().randrange(2**31) if options.seed is None else options.seed,
         **jobs,

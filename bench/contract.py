@@ -3,7 +3,7 @@
 An adapter that answers otherwise is at fault, never the queue; the message names the request, the field and the rule.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 PROTOCOL = 1
@@ -24,10 +24,17 @@ class AdapterFault(Exception):
 
 
 class Row(dict[str, str | None]):
-    """What an `inspect` says of one job. A column that a script looks at and the adapter does not give is its fault."""
+    """What an `inspect` says of one job; `columns` are those that the adapter gives, None for all that are looked at.
+
+    One that a script looks at and the adapter does not give, though it promised it, is its fault.
+    """
+
+    def __init__(self, row: Mapping[str, str | None], columns: Collection[str] | None = None) -> None:
+        super().__init__(row)
+        self._columns = columns
 
     def __missing__(self, column: str) -> str | None:
-        if self["state"] == "absent":
+        if self["state"] == "absent" or (self._columns is not None and column not in self._columns):
             return None
         raise AdapterFault(f"inspect: the row of {self['id']} has no `{column}`, and this scenario looks at it")
 
@@ -40,7 +47,11 @@ def check_describe(answer: Mapping[str, Any]) -> None:
     for field, choices in CHOICES.items():
         if answer.get(field) not in choices:
             raise AdapterFault(f"describe: {field} is {answer.get(field)!r}; it is one of {', '.join(choices)}")
-    for field in ("tells", "options"):
+    for field in ("lease", "reclaim_every"):
+        value = answer.get(field)
+        if value is not None and not (isinstance(value, (int, float)) and value > 0):
+            raise AdapterFault(f"describe: {field} is a number of seconds above 0, or null, not {value!r}")
+    for field in ("tells", "options", "columns"):
         value = answer.get(field, [])
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
             raise AdapterFault(f"describe: {field} is a list of strings, not {value!r}")
@@ -71,8 +82,9 @@ def check_inspect(answer: Mapping[str, Any], ids: list[str]) -> None:
 
 
 def check_reclaim(answer: Mapping[str, Any]) -> None:
-    """`reclaim`: the ids that were given back to the queue."""
-    _strings("reclaim", answer, "ids")
+    """`reclaim`: the ids that were given back to the queue; null where nobody can ask for a reclaim."""
+    if answer.get("ids", ()) is not None:
+        _strings("reclaim", answer, "ids")
 
 
 def _strings(request: str, answer: Mapping[str, Any], field: str) -> list[str]:

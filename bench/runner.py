@@ -62,6 +62,7 @@ class Settings:
     lease: float = 1.0
     article: bool = False
     full: bool = False
+    longest: float = 60.0
     jobs: int = field(default_factory=lambda: 4 * (os.cpu_count() or 1))
     seed: int = 0
     cold: bool = False
@@ -113,6 +114,7 @@ class Bench:
                 lease=lease,
                 article=self.settings.article,
                 full=self.settings.full,
+                longest=self.settings.longest,
                 seed=self.settings.seed,
                 dsn=server.create_database(f"arm_{next(self._numbers)}"),
                 witness=self.witness.address,

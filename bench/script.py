@@ -22,6 +22,7 @@ from bench.producer import Producer
 from bench.staff import POLL, Staff
 from bench.stage import Stage
 from bench.subject import Control, Worker
+from bench.terms import Terms
 from bench.waits import Unmet
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class Run(Staff):
         self.history = history
         self.desk = desk
         self._stage = stage
+        self.terms = Terms.of(describe, stage.lease)
         self.lease = stage.lease
         self.knob = stage.knob
         self._control = control
@@ -180,15 +182,21 @@ class Run(Staff):
         ids = [job.id for job in jobs]
         answer = self._control.ask("inspect", ids=ids)
         contract.check_inspect(answer, ids)
-        return [Row(row) for row in answer["rows"]]
+        return [Row(row, self.terms.columns) for row in answer["rows"]]
 
     def reclaim(self) -> str:
         """Run the queue's reclaim once; how many jobs it gave back and their ids, such as "1 job: [1]"."""
         return self.reclaimed(self.history.now(), self._control.ask("reclaim"))
 
     def reclaimed(self, since: float, answer: Mapping[str, Any], by: Producer | None = None) -> str:
-        """Take the answer to a reclaim, whoever asked for it at `since`, into the history."""
+        """Take the answer to a reclaim, whoever asked for it at `since`, into the history.
+
+        Where nobody can ask for one, the queue's own is given the time to come by.
+        """
         contract.check_reclaim(answer)
+        if answer["ids"] is None:
+            self.let_pass(self.terms.own_reclaim / self.lease)
+            return "its own"
         jobs = [self.desk.names.get(id, id) for id in answer["ids"]]
         about = {"worker": by and by.name, "jobs": jobs, "ids": answer["ids"], "since": round(since, 6)}
         self.history.add("reclaimed", **about)

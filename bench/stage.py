@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class Stage:
     """One arm's surroundings. `lease` is in seconds, `dsn` a database of the arm's own, `logs` a folder of its own.
 
-    `launch_cold` starts a process afresh and forks none; `full` is the full size of a load scenario. `server` is the
-    arm's own, if its scenario asks for one; `unsupported` says why it can't have what it asks for.
+    `launch_cold` starts a process afresh and forks none; `full` is the full size of a load scenario; `longest` is how
+    many seconds a recovery may take to be waited for. `server` is the arm's own, if its scenario asks for one;
+    `unsupported` says why it can't have what it asks for.
     """
 
     arm: Arm
@@ -27,6 +28,7 @@ class Stage:
     lease: float
     article: bool
     full: bool
+    longest: float
     seed: int
     dsn: str
     witness: str

@@ -41,7 +41,6 @@ late_finish = Scenario(
         )
     ],
     checks=[late_finish_refused, recovered, nothing_lost],
-    needs=("renewed", "outcome"),
     family="guards",
 )
 

@@ -104,10 +104,18 @@ def last_rows(events: Sequence[Event]) -> dict[str, int]:
 
 
 def reclaims(events: Sequence[Event]) -> Iterator[tuple[list[Execution], list[bool]]]:
-    """The executions of each job, and for each two neighbours whether a reclaim gave it back between their starts."""
+    """The executions of each job, and for each two neighbours whether a reclaim gave it back between their starts.
+
+    Of a queue that reclaims by itself and tells nobody, it is taken to have: unless the earlier one had finished.
+    """
     given_back = index((job, i) for i, event in of_kind(events, "reclaimed") for job in dict.fromkeys(event["jobs"]))
+    subject = events[0]["subject"]
+    silent = subject.get("reclaim", "called") != "called" and "reclaimed" not in subject.get("tells", ())
     for job, runs in by_job(events).items():
-        yield runs, _given_back(events, runs, given_back[job])
+        if silent:
+            yield runs, [earlier.ending != "finished" or earlier.end > later.start for earlier, later in pairwise(runs)]
+        else:
+            yield runs, _given_back(events, runs, given_back[job])
 
 
 def _given_back(events: Sequence[Event], runs: Sequence[Execution], positions: Sequence[int]) -> list[bool]:

@@ -1,0 +1,55 @@
+"""What a subject says of itself decides how long a script waits for it, and what it can look at."""
+
+import pytest
+
+from bench.checks.base import reclaims
+from bench.contract import AdapterFault, Row
+from bench.terms import Terms
+from tests.bench.histories import Run, history
+
+a, b = Run(1, "A"), Run(2, "B")
+
+
+def test_who_says_nothing_has_the_terms_that_scripts_are_written_for() -> None:
+    terms = Terms.of({"slack": 0.0}, lease=2.0)
+    assert (terms.lease, terms.interval, terms.longer) == (2.0, 1.0, 0.0)
+    assert terms.recovery == 3.0
+    assert not terms.hides("lease_alive")
+
+
+def test_who_takes_longer_is_given_as_much_longer() -> None:
+    terms = Terms.of({"lease": 10.0, "reclaim_every": 20.0, "slack": 3.0}, lease=1.0)
+    assert (terms.lease, terms.recovery) == (10.0, 33.0)
+    assert terms.longer == 3.0 + 20.0 - 5.0
+    assert terms.own_reclaim == 23.0
+
+
+def test_who_reclaims_more_often_gains_nothing_and_loses_nothing() -> None:
+    assert Terms.of({"lease": 10.0, "reclaim_every": 1.0}, lease=1.0).longer == 0.0
+
+
+def test_a_column_that_was_not_promised_is_blank_and_one_that_was_is_the_adapters_fault() -> None:
+    terms = Terms.of({"columns": ["attempt"]}, lease=1.0)
+    assert terms.hides("lease_alive")
+    row = Row({"id": "1", "state": "running"}, terms.columns)
+    assert row["lease_alive"] is None
+    with pytest.raises(AdapterFault, match="no `attempt`"):
+        row["attempt"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "between", "expected"),
+    [
+        ({"reclaim": "called"}, [a.died], [False]),
+        ({"reclaim": "automatic", "tells": ["reclaimed"]}, [a.died], [False]),
+        ({"reclaim": "automatic"}, [a.died], [True]),
+        ({"reclaim": "leader", "tells": []}, [], [True]),
+        ({"reclaim": "automatic"}, [a.finished], [False]),
+    ],
+)
+def test_a_queue_that_reclaims_by_itself_and_tells_nobody_has_given_back_what_was_not_finished(
+    subject: dict[str, object], between: list[dict[str, object]], expected: list[bool]
+) -> None:
+    events = history(a.started, *between, b.started)
+    events[0]["subject"] |= subject
+    assert [given_back for _, given_back in reclaims(events)] == [expected]
