@@ -1,36 +1,33 @@
 """A worker process: it claims jobs, keeps their leases alive while handlers run, and finishes them.
 
 Several threads work together. The main thread claims, completes and reclaims, on a connection of its own, and takes the
-signals. Each slot is a thread that runs handlers. The heartbeat is a thread with its own connection, so that neither a
-busy handler nor a slow claim holds up a renewal; it beats until the last job has ended, drain included. The watch needs
-no connection: by this machine's own clock it knows when a lease is over that nobody could renew. The listener hears of
-new jobs.
+signals. Each slot is a thread that runs handlers. The heartbeat and the watch keep the leases. The listener hears of
+new jobs. All of them share one book of what is held.
 """
 
 import logging
 import os
 import secrets
-import signal
 import socket
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from queue import Empty, SimpleQueue
-from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 import psycopg
 
 from queue_core.backoff import Backoff
+from queue_core.crew import Crew
 from queue_core.handler import Context, Handler, Permanent, RateLimited, error_text
+from queue_core.holdings import Holdings, Task
+from queue_core.keeper import Keeper
 from queue_core.link import Link
 from queue_core.listener import Listener
 from queue_core.observer import Observer
 from queue_core.queue import Job, Queue
+from queue_core.signals import on_signals
 
 DRAINED: Final = 0
 """Exit code of a worker that let its jobs end."""
@@ -132,16 +129,8 @@ class Worker:
         self._stop_at = 0.0
         self._reclaim_at = 0.0
         self._stopping = threading.Event()
-        self._over = threading.Event()
-        # Wakes the main thread: a job that has ended, with its error, or None for anything else. A signal handler may
-        # put() in the middle of a get(), which no Event or Condition allows.
-        self._events: SimpleQueue[tuple[Job, BaseException | None] | None] = SimpleQueue()
-        self._ended: dict[Job, BaseException | None] = {}
-        self._crash: BaseException | None = None
-        # What is held, by claim, and which of it waits for a slot; under the lock of `_change`.
-        self._tasks: dict[Job, _Task] = {}
-        self._waiting: deque[_Task] = deque()
-        self._change = threading.Condition()
+        self._crew = Crew()
+        self._holdings = Holdings(self._crew.over)
 
     def run(self) -> int:
         """Work until stopped, and return the exit code: DRAINED or FORCED. May be called once.
@@ -153,41 +142,23 @@ class Worker:
             psycopg.Error: the database can't be reached at the start, or refuses a statement.
             Exception: whatever an observer raised.
         """
-        previous = {}
-        if threading.current_thread() is threading.main_thread():
-            previous = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
-        listener = Listener(self._ear, self.queue, lambda: self._events.put(None), self._over)
-        bodies: dict[str, Callable[[], None]] = {"heartbeat": self._beats, "watch": self._watches}
-        if self.listen:
-            bodies["listener"] = lambda: listener.run(self.listen_again)
-        threads = [
-            threading.Thread(target=self._guard, args=(body,), name=name, daemon=True) for name, body in bodies.items()
-        ]
-        try:
-            self._main.open()
-            self._beat.open()
-            for thread in threads:
-                thread.start()
-            for number in range(self.slots):
-                threading.Thread(target=self._guard, args=(self._slot,), name=f"slot-{number}", daemon=True).start()
-            self._tell(self.observer.ready)
-            code = self._loop()
-        finally:
-            self._over.set()
-            with self._change:
-                self._change.notify_all()
-            self._main.drop()
-            if threads[0].ident is None:
-                self._beat.drop()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join(timeout=1.0)  # it may be waiting for the database, which must not hold up the exit
-            if "pool" in vars(self):
-                self.pool.close(timeout=0.0)
-            for number, handler in previous.items():
-                signal.signal(number, handler)
-        if self._crash is not None:
-            raise self._crash
+        with on_signals(self.stop):
+            try:
+                self._main.open()
+                self._beat.open()
+                self._start_threads()
+                self._tell(self.observer.ready)
+                code = self._loop()
+            finally:
+                self._crew.over.set()
+                self._holdings.wake()
+                self._main.drop()
+                if not self._crew.started:
+                    self._beat.drop()  # or else the heartbeat does
+                self._crew.join(1.0)  # one may be waiting for the database, which must not hold up the exit
+                if "pool" in vars(self):
+                    self.pool.close(timeout=0.0)
+        self._crew.check()
         return code
 
     def stop(self) -> None:
@@ -195,7 +166,7 @@ class Worker:
         if not self._stops:
             self._stop_at = time.monotonic()
         self._stops += 1
-        self._events.put(None)
+        self._crew.wake()
 
     @property
     def draining(self) -> bool:
@@ -212,13 +183,11 @@ class Worker:
 
     def held(self) -> list[Job]:
         """The jobs claimed, and neither finished nor known from the database to be lost: what a heartbeat renews."""
-        with self._change:
-            return [job for job, task in self._tasks.items() if not task.gone]
+        return self._holdings.held()
 
     def running(self) -> list[Job]:
         """The jobs whose handler runs at this moment."""
-        with self._change:
-            return [job for job, task in self._tasks.items() if task.started and not task.settling]
+        return self._holdings.running()
 
     # The mechanisms, one method each.
 
@@ -236,7 +205,7 @@ class Worker:
 
     def room(self) -> int:
         """How many more jobs to claim."""
-        return self.slots + self.prefetch - len(self._tasks)
+        return self.slots + self.prefetch - len(self._holdings)
 
     def upgrade(self, job: Job) -> Job:
         """A job whose payload is of this worker's own version, whatever release put it in."""
@@ -282,7 +251,7 @@ class Worker:
 
     def drained(self) -> bool:
         """Whether a worker that was told to stop may go: it holds nothing any more."""
-        return not self._tasks
+        return not self._holdings
 
     def grace_left(self) -> float:
         """Seconds until the stop is forced."""
@@ -309,8 +278,7 @@ class Worker:
     def _loop(self) -> int:
         failures, told = 0, True
         while True:
-            if self._crash is not None:
-                raise self._crash
+            self._crew.check()
             if self.draining and not self._stopping.is_set():
                 self._stopping.set()
                 self._tell(self.observer.stopping)
@@ -320,7 +288,7 @@ class Worker:
                 if self._step(told):
                     return self.drained_status
             except psycopg.OperationalError as error:
-                if error is self._crash:
+                if error is self._crew.crash:
                     raise
                 failures += 1
                 self._main.drop()
@@ -329,7 +297,7 @@ class Worker:
             else:
                 failures = 0
                 pause = min(self.poll, self.reclaim_every or self.poll)
-            told = self._wait(min(pause, self.grace_left()))
+            told = self._crew.wait(min(pause, self.grace_left()))
 
     def _step(self, told: bool) -> bool:
         """Do all that there is to do now. Returns whether the drain is over."""
@@ -347,24 +315,19 @@ class Worker:
 
     def _settle(self) -> None:
         """Tell the database how jobs ended. It decides what it takes, whatever this worker thinks it has lost."""
-        done = [job for job, error in self._ended.items() if error is None]
+        done = [job for job, error in self._crew.ended.items() if error is None]
         if done:
             accepted = self._main.open().complete(self.name, done)
             for job in done:
                 self._forget(job)
                 self._tell(self.observer.outcome, job, job in accepted)
-        for job, error in [(job, error) for job, error in self._ended.items() if error is not None]:
+        for job, error in [(job, error) for job, error in self._crew.ended.items() if error is not None]:
             taken = self._main.open().fail(self.name, job, error_text(error), self.retry_in(job, error))
             self._forget(job)
             self._tell(self.observer.outcome, job, taken)
 
     def _give_back(self) -> None:
-        with self._change:
-            unstarted = [job for job, task in self._tasks.items() if not task.started]
-            for job in unstarted:
-                self._tasks[job].settling = True
-            self._waiting.clear()
-        if unstarted:
+        if unstarted := self._holdings.withdraw():
             self.release_unstarted(unstarted)
             for job in unstarted:
                 self._forget(job)
@@ -378,157 +341,59 @@ class Worker:
         jobs = self._main.open().claim(self.name, room, self.lease, self.queue, self.version)
         if jobs:
             self._tell(self.observer.claimed, jobs)
-            tasks = [_Task(job, self._context(job), began + self.lease) for job in jobs]
-            with self._change:
-                self._tasks.update((task.job, task) for task in tasks)
-                self._waiting.extend(tasks)
-                self._change.notify_all()
+            self._holdings.add([Task(job, self._context(job), began + self.lease) for job in jobs])
         return len(jobs)
 
     def _context(self, job: Job) -> Context:
-        return Context(self.name, threading.Event(), self._stopping, self.effect_key(job), self._from_pool)
-
-    def _from_pool(self) -> "AbstractContextManager[psycopg.Connection[Any]]":
-        return self.pool.connection()
+        key = self.effect_key(job)
+        return Context(self.name, threading.Event(), self._stopping, key, lambda: self.pool.connection())
 
     def _forget(self, job: Job) -> None:
         """Hold a job no longer: its fate is known."""
-        with self._change:
-            del self._tasks[job]
-        self._ended.pop(job, None)
+        self._holdings.forget(job)
+        self._crew.ended.pop(job, None)
 
     def _force(self) -> int:
         """Stop now: whoever is still running is told, then given back."""
-        with self._change:
-            for task in self._tasks.values():
-                task.settling = True
-                task.context.lost.set()
+        self._holdings.abandon()
         for _ in range(2):  # the connection may have broken long ago, unnoticed
             try:
                 self._settle()
-                self.release_running(list(self._tasks))
+                self.release_running(self._holdings.jobs())
                 break
             except psycopg.OperationalError as error:
-                if error is self._crash:
+                if error is self._crew.crash:
                     raise
                 self._main.drop()
                 _log.warning("worker %s could not give back its jobs: %s", self.name, str(error).strip())
         return FORCED
 
-    def _wait(self, seconds: float) -> bool:
-        """Wait for something to happen, and note what has ended. Returns whether anything has happened."""
-        told = False
-        try:
-            event = self._events.get(timeout=seconds)
-            while True:
-                told = True
-                if event is not None:
-                    job, error = event
-                    self._ended[job] = error
-                event = self._events.get_nowait()
-        except Empty:
-            return told
-
     def _tell(self, event: Callable[..., None], *what: object) -> None:
         try:
             event(*what)
         except BaseException as error:
-            self._crash = error  # lest an observer's own database error pass for one of the worker's
+            self._crew.crash = error  # lest an observer's own database error pass for one of the worker's
             raise
-
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        self.stop()
 
     # The other threads.
 
-    def _guard(self, body: Callable[[], None]) -> None:
-        """Run a thread's body; what it raises is raised in the main thread."""
-        try:
-            body()
-        except BaseException as error:  # noqa: BLE001 - passed on, not swallowed
-            self._crash = error
-            self._events.put(None)
+    def _start_threads(self) -> None:
+        """Start them all, the heartbeat first: from then on its connection is its own, to drop at the end."""
+        keeper = Keeper(self.name, self._holdings, self._crew, lease=self.lease, every=self.heartbeat_every)
+        listener = Listener(self._ear, self.queue, self._crew.wake, self._crew.over)
+        again, tell = self._reconnect.delay, self.observer.renewed
+        self._crew.start("heartbeat", lambda: keeper.beats(self._beat, self.held, self.renew, again, tell))
+        self._crew.start("watch", lambda: keeper.watches([self._main, self._beat], self.overdue))
+        if self.listen:
+            self._crew.start("listener", lambda: listener.run(self.listen_again))
+        for number in range(self.slots):
+            self._crew.start(f"slot-{number}", self._slot, awaited=False)
 
     def _slot(self) -> None:
-        while True:
-            with self._change:
-                self._change.wait_for(lambda: self._over.is_set() or (self._waiting and self.may_start()))
-                if self._over.is_set():
-                    return
-                if self._is_late(self._waiting[0]):
-                    self._lose(self._waiting[0])
-                    continue
-                task = self._waiting.popleft()
-                task.started = True
+        while task := self._holdings.take(self.may_start, self.overdue):
             error = self.execute(task.job, task.context)
             task.settling = True
-            self._events.put((task.job, error))
-
-    def _beats(self) -> None:
-        failures, pause = 0, self.heartbeat_every
-        try:
-            while not self._over.wait(pause):
-                began = time.monotonic()
-                held = self.held()
-                try:
-                    kept = set(self.renew(held)) if held else set()
-                except psycopg.OperationalError as error:
-                    failures += 1
-                    self._beat.drop()
-                    pause = self._reconnect.delay(failures)
-                    _log.warning("heartbeat of %s: %s; trying again in %.2f s", self.name, str(error).strip(), pause)
-                    continue
-                failures = 0
-                if held:
-                    self._judge(held, kept, began + self.lease)
-                pause = max(0.0, began + self.heartbeat_every - time.monotonic())
-        finally:
-            self._beat.drop()
-
-    def _judge(self, held: list[Job], kept: set[Job], deadline: float) -> None:
-        """Act on the answer to a heartbeat."""
-        lost = []
-        with self._change:
-            for job in held:
-                task = self._tasks.get(job)
-                # A job that the main thread is just finishing or giving back is not lost, only over.
-                if task is None or task.settling:
-                    continue
-                if job in kept:
-                    task.deadline = deadline
-                    continue
-                lost.append(job)
-                task.gone = True
-                self._lose(task)
-        if lost:
-            _log.warning("worker %s lost the lease of %s", self.name, ", ".join(f"job {job.id}" for job in lost))
-            self._events.put(None)
-        self.observer.renewed([job for job in held if job in kept], lost)
-
-    def _lose(self, task: "_Task") -> None:
-        """Count on a job no longer: its handler is told, and one that has not started never will."""
-        task.context.lost.set()
-        if not task.started:
-            self._waiting.remove(task)
-            del self._tasks[task.job]
-
-    def _watches(self) -> None:
-        """Give up, without asking anybody, what could not be renewed in time; break connections that hang."""
-        while not self._over.wait(self.lease / 20):
-            with self._change:
-                late = [task for task in self._tasks.values() if self._is_late(task)]
-                for task in late:
-                    self._lose(task)
-            if late:
-                ids = ", ".join(f"job {task.job.id}" for task in late)
-                _log.warning("worker %s could not renew the lease of %s in time", self.name, ids)
-                self._events.put(None)
-            for link in (self._main, self._beat):
-                if link.cut_off(self.lease):
-                    _log.warning("worker %s had no answer from the database for %.2f s", self.name, self.lease)
-
-    def _is_late(self, task: "_Task") -> bool:
-        return not task.settling and not task.context.lost.is_set() and self.overdue(task.deadline)
+            self._crew.end(task.job, error)
 
     def _validate(self) -> None:
         if self.lease <= 0 or not 0 < self.heartbeat_every < self.lease:
@@ -539,18 +404,3 @@ class Worker:
             raise ValueError(f"need poll and reclaim_every > 0, not {self.poll} and {self.reclaim_every}")
         if self.grace is not None and self.grace < 0:
             raise ValueError(f"need grace >= 0, not {self.grace}")
-
-
-@dataclass(eq=False)
-class _Task:
-    """A job held by this worker, and how far it has got."""
-
-    job: Job
-    context: Context
-    deadline: float
-    """When the lease is over by this machine's monotonic clock, in seconds, if it is not renewed before."""
-    gone: bool = False
-    """Whether the database has said that it is lost."""
-    started: bool = False
-    settling: bool = False
-    """Its end, or its release, is up to the main thread now."""
