@@ -1,7 +1,7 @@
 """Small questions to a history: who started what, what ended it, who is still at it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from bench.history import Event
 
@@ -24,6 +24,11 @@ def finish(events: Sequence[Event], job: str, worker: str | None = None) -> Even
     return next(
         (e for e in events if e["event"] == "finished" and e["job"] == job and worker in (None, e["worker"])), None
     )
+
+
+def all_finished(events: Sequence[Event], jobs: Collection[str]) -> bool:
+    """Whether each of these jobs was finished by somebody."""
+    return set(jobs) <= {event["job"] for event in events if event["event"] == "finished"}
 
 
 def is_finished(events: Sequence[Event], job: str) -> bool:

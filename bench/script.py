@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from bench import contract
 from bench.children import how, last_words
 from bench.contract import AdapterFault, Row
-from bench.events import count_of, starts
+from bench.events import all_finished, count_of, starts
 from bench.faults.base import Evidence, Fault, NoReceipt
 from bench.history import Event, History
 from bench.job import Job
@@ -332,9 +332,14 @@ class Run(Staff):
     # The end.
 
     def settle(self) -> None:
-        """The last rows, and the receipts that only the whole history has."""
+        """The last rows, and the receipts that only the whole history has.
+
+        A finish may be in the row before the witness has read of it: it is given as long as the machine may stall.
+        """
         if self._jobs:
-            self.inspect(self._jobs)
+            rows = self.inspect(self._jobs)
+            done = {job.name for job, row in zip(self._jobs, rows, strict=True) if row["state"] == "done"}
+            self.history.until(partial(all_finished, jobs=done), MARGIN * self.lease)
         events = self.history.events()
         received = {event["step"] for event in events if event["event"] == "receipt"}
         for number, fault in self._faults.items():
