@@ -1,7 +1,7 @@
-"""A worker takes no more than it has room for, so a large load is left to those who come to help.
+"""A worker claims no more than it has room for, so that a large load is left for the workers that come to help.
 
-A claim of all that there is costs nothing as long as there is one worker. It is the second one that finds nothing to
-do beside a heap of work, however many are started.
+As long as there is one worker, it may claim all that there is and do no harm. But every worker that joins it then finds
+nothing to do, though most of the jobs only wait.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from queue_core import Worker
 
 
 class ClaimsAll(Worker):
-    """Everything as in the sound worker, but it claims all that there is, whatever room it has."""
+    """Everything as in the sound worker, but it claims up to a thousand jobs, whatever room it has."""
 
     def room(self) -> int:
         return 1000
@@ -24,11 +24,11 @@ class ClaimsAll(Worker):
 
 batch_fairness = Scenario(
     name="batch-fairness",
-    claim="A worker claims no more than it has slots and prefetch for, and leaves the rest to one who is idle.",
+    claim="A worker claims no more than it has slots and prefetch for, and leaves the rest to a worker that is idle.",
     row=41,
     origin="A2",
-    fault="twenty jobs come in at once while one worker is there, and another joins",
-    sham="no load but a single job",
+    fault="twenty jobs come in at once, and none ends before it is told to",
+    sham="they do not come in: there is a single job",
     twins=[Twin(ClaimsAll, "hoarded")],
     checks=[nobody_hoards, recovered, nothing_lost],
 )
@@ -41,9 +41,9 @@ def _(run: Run) -> None:
     job.until_started()
     flood = Flood(run, "load", 20)
     with run.fault(flood):
-        run.until_state(flood.jobs[:2], "running", within=1)
-        run.worker("joins", prefetch=2)
-        run.wait("the one that joins has begun a job", lambda events: first_start(events, "joins"), within=1)
+        run.until_state(flood.jobs[:2], "running", within=1)  # the first worker has its fill: a slot and two ahead
+        run.worker("second", prefetch=2)
+        run.wait("the second has begun a job", lambda events: first_start(events, "second"), within=1)  # if one is left
         holders = Counter(row["leased_by"] or "nobody" for row in run.rows([job, *flood.jobs]))
         held = (["worker", "jobs"], [[name, str(count)] for name, count in sorted(holders.items())])
         run.sample("held", held)

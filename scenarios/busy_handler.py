@@ -15,7 +15,7 @@ from queue_core import Job, Worker
 
 
 class HeartbeatBetweenJobs(Worker):
-    """Everything as in the sound worker, but it renews only while no handler runs, as that one's thread could."""
+    """Everything as in the sound worker, but it renews only while no handler runs, as if on the handlers' thread."""
 
     def renew(self, held: list[Job]) -> Collection[Job]:
         return held if self.running() else super().renew(held)
@@ -27,7 +27,7 @@ busy_handler = Scenario(
     row=21,
     origin="P",
     fault="the handler burns CPU for two and a half leases",
-    sham="the handler ends within half a lease",
+    sham="the handler waits for half a lease, and ends",
     twins=[Twin(HeartbeatBetweenJobs, "reclaimed-alive")],
     checks=[kept_alive, recovered, nothing_lost],
 )
@@ -36,12 +36,12 @@ busy_handler = Scenario(
 @busy_handler.script
 def _(run: Run) -> None:
     worker = run.worker("worker")
-    job = run.enqueue(lasts=0.5)
+    job = run.enqueue(lasts=0.5)  # told to end then, a handler that computes hears it later
     job.until_started(by=worker)
     run.fault(Spin(worker, during=job, seconds=2.5 * run.lease))
 
     job.at(2)
     back = run.reclaim()
-    run.observe("what a rival's reclaim gives back at 2 L", job, seen=back)
-    job.finished_within(2, bound="the handler's own time")
+    run.observe("what a reclaim gives back at 2 L", job, seen=back)
+    job.finished_within(2, bound="the handler computes for half a lease more at most")
     run.observe("the end", job, columns=("id", "state", "attempt"))

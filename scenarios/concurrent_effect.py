@@ -1,7 +1,7 @@
-"""Two who make the same effect at the same moment make it once: the key's uniqueness decides, and not a look before.
+"""Two executions that come to the same effect at the same moment make it once, since its key can be entered once.
 
-A look says what was. Between it and the act anybody may act, so that is where both are held: the bench holds a lock on
-the table of the keys that lets everybody read and nobody write, until the server says that both wait at it.
+To look for the key first is no help: the other may look, too, before either enters it. That is where the bench holds
+both. Its lock on the table of keys lets everybody read and nobody write, until the server says that both wait for it.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -15,7 +15,7 @@ from queue_core import Once
 
 
 class LooksBeforeItActs(Once):
-    """Everything as in the sound table of keys, but whether an effect is the first is decided by a look before."""
+    """Everything as in the sound table of keys, but a look before the insert decides whether an effect is the first."""
 
     def take(self, key: str) -> bool:
         made = self.connection.execute("SELECT FROM effects WHERE key = %s", [key]).fetchone()
@@ -25,11 +25,11 @@ class LooksBeforeItActs(Once):
 
 concurrent_effect = Scenario(
     name="concurrent-effect",
-    claim="Of two executions that make the same effect at the same moment one makes it, and the other knows.",
+    claim="Of two executions that come to the same effect at the same moment one makes it, and the other learns of it.",
     row=30,
     origin="A1 A2",
-    fault="a second worker takes a job with the same effect at the same moment",
-    sham="one worker takes one job after the other",
+    fault="a second worker comes, so that two jobs with the same effect run at the same moment",
+    sham="one worker runs one job after the other",
     twins=[Twin(LooksBeforeItActs, "effect-twice")],
     checks=[effect_once, recovered, nothing_lost],
     needs=("table", "idempotency"),
@@ -46,16 +46,16 @@ def _(run: Run) -> None:
         crowd = Crowd(run, "worker", 1, first=2)
         run.fault(crowd)
         names = {worker.name for worker in [first, *crowd.workers]}
-        wait = run.poll(lambda: names <= set(barrier.waiting()), PATIENCE / run.lease)
-        run.premise(wait, f"not all of {', '.join(sorted(names))} came to the table of the keys")
-        run.observe("who wants to enter the key", *webhooks, seen=f"{', '.join(barrier.waiting())} wait")
+        all_wait = run.poll(lambda: names <= set(barrier.waiting()), PATIENCE / run.lease)
+        run.premise(all_wait, f"not all of {', '.join(sorted(names))} came to enter the key")
+        run.observe("who comes to enter the key", *webhooks, seen=f"{', '.join(barrier.waiting())} wait")
 
     run.all_finished_within(webhooks, 3, bound="workers are idle")
     run.observe("the end", *webhooks, seen=summary(run))
-    run.observe("the table of the keys", table=run.query(KEYS))
+    run.observe("the table of keys", table=run.query(KEYS))
 
 
 def summary(run: Run) -> str:
-    """How often the effect was made, and how often not, since it had been."""
+    """How often the effect was made, and how often it was withheld as one that had been made."""
     said = [event["event"] for event in run.history.events()]
     return f"made {said.count('effect')}, withheld {said.count('withheld')}"

@@ -1,7 +1,7 @@
 """The effect is made and the worker dies before it can say so: the job runs again, and the world sees one effect.
 
 No queue can avoid the second attempt, since nobody knows how far the first had got. What it can do is to give each
-attempt the same idempotency key, by which whoever makes the effect (a bank, a mailer) knows the repeat.
+attempt the same idempotency key, by which the outside world (a bank, a mailer) knows the repeat.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -23,7 +23,7 @@ class KeyOfTheAttempt(Worker):
 
 crash_after_effect = Scenario(
     name="crash-after-effect",
-    claim="An effect whose worker died before it could finish is made once, since each attempt has the same key.",
+    claim="If a worker dies between its effect and its finish, the effect is made once: each attempt has the same key.",
     row=29,
     origin="A2",
     fault="kill -9 of the owner after its effect was made, and before its job is done",
@@ -36,10 +36,10 @@ crash_after_effect = Scenario(
 
 
 def books(run: Run) -> Table:
-    """What the world was asked for, with which idempotency key, and whether it knows that for a repeat."""
+    """What the outside world was asked for, with which idempotency key, and what it takes each request for."""
     asked = [(event["key"], event["under"]) for event in run.history.events() if event["event"] == "effect"]
-    known = ["repeat" if each in asked[:i] else "new" for i, each in enumerate(asked)]
-    return ["asked for", "key", "it is"], [[*each, is_] for each, is_ in zip(asked, known, strict=True)]
+    taken_for = ["a repeat" if each in asked[:i] else "new" for i, each in enumerate(asked)]
+    return ["asked for", "key", "taken for"], [[*each, what] for each, what in zip(asked, taken_for, strict=True)]
 
 
 @crash_after_effect.script
@@ -51,13 +51,11 @@ def _(run: Run) -> None:
     run.need("the effect", lambda events: count_of(events, "effect"))
 
     run.fault(Kill(dying, during=job))
-    run.observe(
-        "the effect is made, and the queue does not know it", job, columns=("id", "state", "leased_by", "attempt")
-    )
+    run.observe("the effect is made: what the queue knows of it", job, columns=("id", "state", "leased_by", "attempt"))
     run.worker("rescuer", reclaim_every=interval)
-    job.runs_within(1 + interval + 2 * POLL + MARGIN, bound="lease + reclaim interval, and two polls and a margin")
+    job.runs_within(1 + interval + 2 * POLL + MARGIN, bound="lease + reclaim interval, two polls and a margin")
 
     job.finish()
     job.finished_within(1, bound="it was told to end")
-    run.observe("the books of the world", table=books(run))
+    run.observe("the books of the outside world", table=books(run))
     run.observe("the end", job, columns=("id", "state", "attempt"))

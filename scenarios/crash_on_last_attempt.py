@@ -1,7 +1,7 @@
 """A worker dies in the last attempt of a job: a reclaim ends the job as failed, where people look, and says why.
 
-There is no attempt left to put it back for, and nobody left to say that it has failed. A reclaim that only puts jobs
-back has nothing to do with it, and it stays `running` for ever, with no owner.
+No attempt is left for which to put the job back, and nobody is left to say that it has failed. If a reclaim does no
+more than put jobs back, this one stays `running` for ever, under the name of a dead worker.
 """
 
 from typing import ClassVar, LiteralString
@@ -33,7 +33,7 @@ class ReclaimSaysNothing(Queue):
 
 crash_on_last_attempt = Scenario(
     name="crash-on-last-attempt",
-    claim="A job whose worker dies in its last attempt ends as failed, with a reason; it does not run for ever.",
+    claim="A job whose worker dies in its last attempt ends as `failed`, with a reason, and does not stay `running`.",
     row=16,
     origin="P",
     fault="kill -9 of the owner in the middle of the job's only attempt",
@@ -55,11 +55,11 @@ def _(run: Run) -> None:
     job.at(0.3)
     run.fault(Kill(dying, during=job))
     run.until_lease_over(job, within=1.5)
-    run.observe("after a lease, and no reclaim has run", job, columns=COLUMNS)
+    run.observe("before any reclaim", job, columns=COLUMNS)
 
     back = run.reclaim()
-    run.observe("a reclaim has run: what it put back into the queue", job, columns=COLUMNS, seen=back)
+    run.observe("after a reclaim: what it put back into the queue", job, columns=COLUMNS, seen=back)
 
-    job.finish()
+    job.finish()  # for the sham, in which its owner lives
     run.until_over([job], within=1)
     run.observe("the end", job, columns=("id", "state", "attempt", "last_error"))

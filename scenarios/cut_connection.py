@@ -17,7 +17,7 @@ from queue_core import Job, Worker
 
 
 class NoReconnect(Worker):
-    """Everything as in the sound worker, but its heartbeat never gets over a connection that broke."""
+    """Everything as in the sound worker, but its heartbeat opens no new connection once its own has broken."""
 
     def renew(self, held: list[Job]) -> Collection[Job]:
         try:
@@ -45,9 +45,9 @@ def _(run: Run) -> None:
     job.until_started(by=worker)
     run.fault(Cut(run, worker, during=job))
 
-    run.let_pass(1.7)
+    run.let_pass(1.7)  # by then any lease from before the cut is over
     back = run.reclaim()
-    run.observe("what a rival's reclaim gives back, 1.7 L after the cut", job, seen=back)
+    run.observe("what a reclaim gives back 1.7 L later", job, seen=back)
 
     job.finish()
     job.finished_within(2, bound="it was told to end")

@@ -1,4 +1,4 @@
-"""The database goes down in the middle of a job, twice: by an immediate restart, and by kill -9 of every process.
+"""The database goes down in the middle of a job, twice: by an immediate shutdown, and by kill -9 of all its processes.
 
 What was acknowledged is still there: the queued job is queued, the running one is its owner's, the done one is done and
 does not run again. And nobody restarts the worker: it comes back by itself.
@@ -22,14 +22,14 @@ class Unlogged(Queue):
 
 database_crash = Scenario(
     name="database-crash",
-    claim="No job is lost or run again by a crash of the database, and the workers come back by themselves.",
+    claim="A crash of the database loses no job and makes none run again, and the worker comes back by itself.",
     row=34,
     origin="A2 P",
-    fault="the server is restarted at once, and later killed, each time in the middle of a job",
+    fault="the server is ended by SIGQUIT, and later by SIGKILL, each time in the middle of a job, and started again",
     sham="the server stays up",
     twins=[Twin(Unlogged, "lost")],
     checks=[nothing_lost, handed_out_once, no_overlap, recovered],
-    private=True,
+    private=True,  # each arm has a server of its own to crash
 )
 
 
@@ -43,14 +43,14 @@ def _(run: Run) -> None:
     queued = run.enqueue("queued", lasts=0)
 
     run.fault(Restart(run, during=running))
-    run.observe("the server is back", done, running, queued, columns=("id", "state", "leased_by", "attempt"))
+    run.observe("the jobs, with the server up", done, running, queued, columns=("id", "state", "leased_by", "attempt"))
     running.finish()
     run.all_finished_within([running, queued], 5, bound="the worker reconnects")
 
     last = run.enqueue("last")
     last.until_started(by=worker)
     run.fault(Crash(run, during=last))
-    run.observe("the server is back again", done, running, queued, last, columns=("id", "state", "attempt"))
+    run.observe("the jobs, with the server up again", done, running, queued, last, columns=("id", "state", "attempt"))
     last.finish()
     last.finished_within(5, bound="the worker reconnects")
     run.observe("the end", done, running, queued, last, columns=("id", "state", "attempt"))

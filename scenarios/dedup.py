@@ -1,7 +1,7 @@
-"""Who looks for a key and then inserts sees nothing of the one who has done so and not yet committed.
+"""Two clients that enqueue under one key at the same moment get one job: a unique index decides, and not a look before.
 
-No look can help, since there is nothing to be seen yet. A unique index can: the second insert waits until the first has
-committed or rolled back, and only then is it known which of the two it is.
+A look finds nothing of a job that was put in and is not yet committed. The index knows of it: the second insert waits
+until the first is committed or rolled back. Once a job has ended its key is free, however it has ended.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from queue_core import NewJob, Queue
 
 
 class NotUnique(Queue):
-    """Everything as in the sound queue, but the index on the keys of live jobs is not unique: it only helps to look."""
+    """Everything as in the sound queue, but the index on the keys of live jobs is not unique."""
 
     LIVE_KEY: ClassVar[LiteralString] = Queue.LIVE_KEY.replace("UNIQUE INDEX", "INDEX")
 
@@ -34,11 +34,11 @@ class FailedKeepsItsKey(Queue):
 
 dedup = Scenario(
     name="dedup",
-    claim="A key has one job alive, however many put one in at once; one that is rolled back or ended frees the key.",
+    claim="One job of a key is alive, however many clients put one in; once ended or rolled back, it frees the key.",
     row=37,
     origin="A2 P",
-    fault="another producer has put in the same key, and its transaction is open; and a job of that key fails for good",
-    sham="one producer, and no failure",
+    fault="another client has put in the same key and commits late, or rolls back; and a job of the key fails for good",
+    sham="one client, and no failure",
     twins=[Twin(NotUnique, "duplicate-job"), Twin(FailedKeepsItsKey, "swallowed")],
     checks=[one_alive, key_freed, recovered, nothing_lost],
     needs=("key", "transaction"),
@@ -50,31 +50,31 @@ COLUMNS = ("id", "state", "attempt")
 
 @dedup.script
 def _(run: Run) -> None:
-    mine, other = run.producer("mine"), run.producer("other")
+    client, other = run.producer("mine"), run.producer("other")
     worker = run.worker("worker", slots=2)
 
     theirs = Midway(other, "theirs", commits=True, key=KEY)
     with run.fault(theirs):
-        asked = mine.enqueue_later("mine", key=KEY)
-        waits = mine.until_waiting(asked)
-        run.observe("theirs is put in and not committed: my enqueue", seen="waits" if waits else "is answered")
-    job = asked.result()
+        enqueue = client.enqueue_later("mine", key=KEY)
+        waits = client.until_waiting(enqueue)
+        run.observe("does my enqueue wait for the other client?", seen="it waits" if waits else "it is answered")
+    job = enqueue.result()  # the other client's, if the key was found taken
     job.until_started(by=worker)
-    run.observe("theirs is committed: what I got", job, columns=COLUMNS, seen=job.name)
+    run.observe("which job I got", job, columns=COLUMNS, seen=job.name)
 
     run.fault(Errors({job: fail("no such customer", "permanent")}))
     for each in [job, *theirs.jobs]:
         each.finish()
     run.until_over([job, *theirs.jobs], within=5)
-    run.observe("it has ended", job, columns=COLUMNS)
-    again = mine.enqueue("again", orders=[FINISH], key=KEY)
+    run.observe("how it has ended", job, columns=COLUMNS)
+    again = client.enqueue("again", orders=[FINISH], key=KEY)
     run.until_over([again], within=5)
-    run.observe("what I got for the same key", again, columns=COLUMNS, seen=again.name)
+    run.observe("which job I got for the same key afterwards", again, columns=COLUMNS, seen=again.name)
 
     with run.fault(Midway(other, "withdrawn", commits=False, key=OTHER_KEY)):
-        asked = mine.enqueue_later("last", orders=[FINISH], key=OTHER_KEY)
-        waits = mine.until_waiting(asked)
-        run.observe("theirs is put in and not committed: my enqueue", seen="waits" if waits else "is answered")
-    last = asked.result()
+        enqueue = client.enqueue_later("last", orders=[FINISH], key=OTHER_KEY)
+        waits = client.until_waiting(enqueue)
+        run.observe("another key: does my enqueue wait?", seen="it waits" if waits else "it is answered")
+    last = enqueue.result()
     run.until_over([last], within=5)
-    run.observe("theirs is rolled back: what I got", last, columns=COLUMNS, seen=last.name)
+    run.observe("which job I got for it", last, columns=COLUMNS, seen=last.name)

@@ -1,7 +1,7 @@
-"""A job for later is left alone until it is due, by an idle worker, too; and then it does not wait to be noticed.
+"""A job with a delay is left alone until it is due, even by an idle worker, and is begun soon after.
 
-The time is part of the question that each claim asks. Nothing sleeps until then, so nothing is lost with whoever would
-have slept: not the time, and not the job.
+Its row says when it is due, and each claim asks for that. No process sleeps until then, so no process can die and
+take the time or the job with it.
 """
 
 from typing import ClassVar, LiteralString
@@ -23,11 +23,11 @@ class TakesAtOnce(Queue):
 
 delayed = Scenario(
     name="delayed",
-    claim="A job with a delay is never begun before its time, and at the latest a poll after it.",
+    claim="A job with a delay is never begun before its time, and at the latest two polls and a margin after it.",
     row=44,
     origin="A2",
-    fault="a job is put in that is not due for a while",
-    sham="only what is due now is put in",
+    fault="a job is put in with a delay of one and a half leases",
+    sham="only a job that is due at once is put in",
     twins=[Twin(TakesAtOnce, "early")],
     checks=[never_early, recovered, nothing_lost],
     knobs={"delay": 1.5},
@@ -35,7 +35,7 @@ delayed = Scenario(
 )
 
 COLUMNS = ("id", "state", "due", "attempt")
-SLACK = 2 * POLL + MARGIN
+SLACK = 2 * POLL + MARGIN  # two looks at the queue; the margin is for the machine
 
 
 @delayed.script
@@ -46,9 +46,9 @@ def _(run: Run) -> None:
     run.fault(later)
     now = run.enqueue("now", lasts=0)
     run.until_over([now], within=5)
-    run.observe("the worker was idle, and took what came after it", *later.jobs, now, columns=COLUMNS)
+    run.observe("the job with the delay, and one that came after it", *later.jobs, now, columns=COLUMNS)
 
-    run.all_finished_within([*later.jobs, now], delay + SLACK, bound="the delay, and two polls and a margin")
-    run.observe("the delay is over", *later.jobs, now, columns=COLUMNS)
+    run.all_finished_within([*later.jobs, now], delay + SLACK, bound="the delay, two polls and a margin")
+    run.observe("the end", *later.jobs, now, columns=COLUMNS)
     for start in starts(run.history.events(), later.target):
         run.figure("begun after", f"{start['t'] - later.asked:.2f} s, for a delay of {delay * run.lease:.2f} s")

@@ -1,7 +1,7 @@
 """A job that is interrupted by more deploys than it has attempts has not failed once, and completes in the end.
 
-Each deploy is a rolling one: the next release comes up while the last is told to stop, and gives back what it can't
-finish in its short grace. That is nothing that the job has done, so it must not count against it.
+Each deploy is a rolling one: the old release is told to stop, and the next comes up. The old one has a short grace, and
+gives back the job that it could not finish. The job has done nothing wrong, so this must not cost it an attempt.
 """
 
 from typing import ClassVar, LiteralString
@@ -16,7 +16,7 @@ from queue_core import Queue
 
 
 class ReleaseIsFailure(Queue):
-    """Everything as in the sound queue, but to give a job back costs an attempt, and the last one ends it."""
+    """Everything as in the sound queue, but a job that is given back has spent an attempt, and fails with its last."""
 
     RELEASE: ClassVar[LiteralString] = Queue.RELEASE.replace(
         "state = 'queued', leased_by = NULL, leased_until = NULL, attempt = j.attempt - 1",
@@ -27,10 +27,10 @@ class ReleaseIsFailure(Queue):
 
 deploys_are_not_failures = Scenario(
     name="deploys-are-not-failures",
-    claim="Four deploys interrupt a job of three attempts, and it completes: what was given back was not tried.",
+    claim="Four deploys interrupt a job of three attempts, and it completes: an attempt given back is not spent.",
     row=18,
     origin="P",
-    fault="four times a deploy tells the worker to stop in the middle of the job",
+    fault="four times the worker is told to stop in the middle of the job, and killed if it does not",
     sham="new releases come up, and none is told to stop",
     twins=[Twin(ReleaseIsFailure, "failed-by-deploys")],
     checks=[deploys_are_no_failures, clean_exit, recovered, nothing_lost],
@@ -50,7 +50,7 @@ def _(run: Run) -> None:
     for number in range(1, int(run.knob("deploys")) + 1):
         with run.fault(Evict(release, during=job, within=2)):
             release = run.worker(f"release-{number}", grace=run.knob("grace"))
-        if not job.runs_within(2, bound=""):  # no promise, for it may be over: then no deploy can interrupt it
+        if not job.runs_within(2, bound=""):  # no promise: a job that has failed can't be interrupted
             break
         run.observe(f"after deploy {number}", job, columns=columns)
 

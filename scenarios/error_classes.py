@@ -1,7 +1,7 @@
 """Three errors, three answers: a transient one is tried again, a permanent one is not, a rate limit is waited out.
 
 One policy for all of them is wrong for two. To try again what can't succeed spends attempts and hides the failure; to
-give up what a minute would cure loses work; and to come back before one was told to keeps the limit closed.
+give up what a minute would cure loses work; and to come back sooner than one was told to keeps the limit closed.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -22,7 +22,7 @@ class TriesAgainAlways(Worker):
 
 
 class KnowsNoLimit(Worker):
-    """Everything as in the sound worker, but a rate limit is backed off from like any other error."""
+    """Everything as in the sound worker, but after a rate limit it comes back as soon as after any other error."""
 
     def retry_in(self, job: Job, error: BaseException) -> float | None:
         return None if isinstance(error, Permanent) else self.backoff.delay(job.attempt)
@@ -37,11 +37,11 @@ class TriesOnce(Worker):
 
 error_classes = Scenario(
     name="error-classes",
-    claim="A transient error is tried again after its backoff, a permanent one never, a rate limit when it is over.",
+    claim="A transient error is tried again within its backoff, a permanent one never, a rate limit when it is over.",
     row=32,
     origin="A2",
-    fault="each of three handlers raises an error of another kind",
-    sham="no errors",
+    fault="three handlers raise, each an error of another kind",
+    sham="no handler raises",
     twins=[
         Twin(TriesAgainAlways, "retried-permanent"),
         Twin(KnowsNoLimit, "retried-early"),
@@ -57,7 +57,7 @@ BECAME = """
            CASE state WHEN 'queued' THEN round(extract(epoch FROM run_at - updated_at), 2) END AS due_in
     FROM jobs ORDER BY id
 """
-SLACK = 2 * POLL + MARGIN
+SLACK = 2 * POLL + MARGIN  # two looks at the queue; the margin is for the machine
 
 
 @error_classes.script
@@ -74,15 +74,15 @@ def _(run: Run) -> None:
         limited: fail("429 Too Many Requests", "rate-limited", retry_in=limit * run.lease),
     }
     run.fault(Errors(errors))
-    run.until_state([permanent], "failed", within=0.3)
+    run.until_state([permanent], "failed", within=0.3)  # the queue is told a moment after they raised
     run.observe("what has become of each", table=run.query(BECAME))
 
-    transient.runs_within(backoff + SLACK, bound="the longest backoff, and two polls and a margin")
-    limited.runs_within(limit + SLACK, bound="the time it was told, and two polls and a margin")
-    run.observe("the limit is over", table=run.query(BECAME))
-    begun = [event["t"] for event in starts(run.history.events(), limited.name)]
-    if len(begun) > 1:
-        run.figure("rate-limited came back after", f"{begun[-1] - begun[0]:.2f} s")
+    transient.runs_within(backoff + SLACK, bound="the longest backoff, two polls and a margin")
+    limited.runs_within(limit + SLACK, bound="the time that it was told, two polls and a margin")
+    run.observe("what has become of each, after backoff and limit", table=run.query(BECAME))
+    begun_at = [event["t"] for event in starts(run.history.events(), limited.name)]
+    if len(begun_at) > 1:
+        run.figure("rate-limited came back after", f"{begun_at[-1] - begun_at[0]:.2f} s")
 
     for job in jobs:
         job.finish()

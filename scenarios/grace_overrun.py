@@ -1,7 +1,7 @@
-"""A job takes longer than a deploy may: the worker gives it back before it is killed, and another has it at once.
+"""A job takes longer than a deploy waits: the worker gives it back before it is killed, and another has it at once.
 
-An orchestrator sends SIGTERM, waits, and sends SIGKILL. Whoever is killed gives nothing back, and its job waits for the
-rest of the lease. So a worker needs a deadline of its own, the shorter one, and must use it.
+A worker that its orchestrator kills gives nothing back, and its job waits for the lease to end. So a worker needs a
+deadline of its own, between SIGTERM and SIGKILL, at which it gives its jobs back.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -29,14 +29,14 @@ class NoDeadline(Worker):
 
 grace_overrun = Scenario(
     name="grace-overrun",
-    claim="A job that outlasts its worker's grace is given back before SIGKILL comes, and begun by another at once.",
+    claim="A job that outlasts its worker's grace is given back before SIGKILL comes, and another begins it at once.",
     row=17,
     origin="A1 A2 P",
-    fault="SIGTERM in the middle of a job that does not end, and later SIGKILL to who is still there",
+    fault="SIGTERM to the worker in the middle of a job that does not end, and SIGKILL if it lives 1.5 leases later",
     sham="no signal",
     twins=[
         Twin(KeepsRunning, "slow-recovery"),
-        Twin(NoDeadline, "unclean-exit", also={"slow-recovery": "who is killed gives nothing back"}),
+        Twin(NoDeadline, "unclean-exit", also={"slow-recovery": "a worker that is killed gives nothing back"}),
     ],
     checks=[in_time, clean_exit, recovered, nothing_lost],
     knobs={"grace": 0.5, "kill": 1.5},
@@ -52,9 +52,9 @@ def _(run: Run) -> None:
     run.worker("next")
 
     with run.fault(Evict(deploy, during=job, within=run.knob("kill"))):
-        run.observe("the worker was told to stop, and is at its job", job)
-    back = job.runs_within(2 / 3, bound="before its lease, with two thirds left, could run out", late="slow-recovery")
-    run.observe("its time is up: does a living worker have the job?", job, seen="yes" if back else "no")
+        run.observe("the job before the worker's time is up", job)
+    freed = job.runs_within(2 / 3, bound="before its lease ends: two thirds of it are left", late="slow-recovery")
+    run.observe("its time is up: does a living worker have the job?", job, seen="yes" if freed else "no")
 
     run.worker("rescuer", reclaim_every=0.5)
     job.finish()

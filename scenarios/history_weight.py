@@ -1,8 +1,8 @@
-"""A claim costs as much with a million ended jobs behind it as with none.
+"""A claim costs hardly more with 100,000 ended jobs in the table (or a million, with --full) than with none.
 
-Not by the clock, which says something of the machine: by the buffers that the server touches, as EXPLAIN counts them.
-The ended jobs have older turns than those that wait, as they have in life: whoever reads jobs in the order of their
-turns, and the ended ones with them, has to pass all of them by.
+The cost is not a time, which depends on the machine. It is how many buffers the server touches, as EXPLAIN counts
+them. A claim reads the jobs in the order of their `turn`. That of an ended job is mostly earlier than that of a waiting
+one, so an index that holds the ended jobs as well has them all in front.
 """
 
 from typing import ClassVar, LiteralString
@@ -25,7 +25,7 @@ class EndedJobsInIndex(Queue):
 
 history_weight = Scenario(
     name="history-weight",
-    claim="A claim touches no more of the database with a long history of done jobs than with none.",
+    claim="A claim touches hardly more of the database with a long history of done jobs than with none.",
     row=42,
     origin="A2",
     fault="done jobs fill the table",
@@ -38,12 +38,12 @@ history_weight = Scenario(
 )
 
 AGE = 86_400.0
-"""Seconds since the latest of the done jobs."""
+"""Seconds since the last of the done jobs ended."""
 
 OTHERS = """
     INSERT INTO jobs (queue, kind) SELECT 'others', 'x' FROM generate_series(1, 2000)
 """
-"""Jobs of another queue, in every arm: a table of a page or two the planner would rather read as a whole."""
+"""Jobs of another queue, in every arm: without them the table is so small that the planner reads it as a whole."""
 
 TABLE = """
     SELECT count(*) FILTER (WHERE state = 'queued') AS queued, count(*) FILTER (WHERE state = 'done') AS done,
@@ -53,7 +53,7 @@ TABLE = """
 
 
 def cost(run: Run, title: str) -> int:
-    """The buffers that a claim of one job touches now, the table vacuumed and analyzed as by autovacuum."""
+    """How many buffers a claim of one job touches now, once the table is vacuumed and analyzed, as by autovacuum."""
     run.execute("VACUUM (ANALYZE) jobs")
     claim = run.ask("explain")
     run.premise(claim["jobs"] == 1, "the claim that was explained would have got no job")
@@ -65,9 +65,9 @@ def cost(run: Run, title: str) -> int:
 @history_weight.script
 def _(run: Run) -> None:
     run.execute(OTHERS)
-    run.enqueue()
-    before = cost(run, "what a claim touches, with no history")
+    run.enqueue()  # what a claim would take; there is no worker
+    before = cost(run, "what a claim touches with no history")
     run.fault(Rows(run, int(run.knob("rows")), "done", age=AGE))
-    after = cost(run, "what it touches now")
+    after = cost(run, "what a claim touches now")
     done = int(run.query(TABLE)[1][0][1])
     run.figure("buffers of a claim", f"{before} with no done job, {after} with {done:,}")

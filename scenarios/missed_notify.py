@@ -1,7 +1,7 @@
-"""A notification wakes a worker, and the table decides: one that was never heard costs a poll, and no job.
+"""A notification only wakes a worker, and the job is in the table: one that nobody hears costs a poll, and no job.
 
-PostgreSQL keeps no notification for a session that is not there. So a worker that only listens waits for ever for what
-was put in meanwhile; and one that only polls is late each time, once its LISTEN has broken and nobody took it up again.
+PostgreSQL keeps no notification for a session that is not there. So a worker that only listens never learns of what was
+put in meanwhile. And a worker that does not take up its LISTEN again, once that has broken, is late for all later jobs.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -30,11 +30,11 @@ class ListensOnce(Worker):
 
 missed_notify = Scenario(
     name="missed-notify",
-    claim="What is put in while nobody listens waits for a poll at most; afterwards a job wakes the worker again.",
+    claim="A job that is put in while nobody listens waits for a poll at most; later ones wake the worker again.",
     row=35,
     origin="A2 P",
     fault="the connection that listens is cut, and no new one is let through for a while",
-    sham="not cut",
+    sham="no connection is cut",
     twins=[Twin(NeverPolls, "stranded"), Twin(ListensOnce, "slow-wake")],
     checks=[in_time, recovered, nothing_lost],
     knobs={"poll": 2},
@@ -50,7 +50,7 @@ LOOKED = """
     WHERE datname = current_database() AND application_name = 'worker main'
         AND state = 'idle' AND query LIKE '%SKIP LOCKED%'
 """
-"""The last that the worker did was to look at the queue."""
+"""A row if the worker's last statement was a look at the queue."""
 
 
 @missed_notify.script
@@ -62,22 +62,21 @@ def _(run: Run) -> None:
 
         with run.fault(Refuse(relay, run, worker, only="listen")):
             missed = run.enqueue("missed")
-            run.observe("a job was put in: who listens", table=run.query(LISTENS))
+            run.observe("who listens as the job is put in", table=run.query(LISTENS))
             missed.started_within(poll + MARGIN, bound="a poll and a margin")
             run.observe("a poll later", missed, columns=("id", "state", "attempt"))
 
-        run.poll(lambda: bool(run.query(LISTENS)[1]), within=2)
+        run.poll(lambda: bool(run.query(LISTENS)[1]), within=2)  # in vain where LISTEN is not taken up again
         missed.finish()
         run.until_over([missed])
+        # From its last look on, only a notification can bring the worker back before its next poll.
         run.poll(lambda: bool(run.query(LOOKED)[1]), within=1)
-        run.observe(
-            "connections are let through, and the worker has just looked: who listens", table=run.query(LISTENS)
-        )
+        run.observe("who listens, with connections let through again", table=run.query(LISTENS))
 
-        asked = run.history.now()
+        put_in = run.history.now()
         heard = run.enqueue("heard", lasts=0)
         heard.started_within(poll / 2, bound="it is woken, and does not wait for its next poll", late="slow-wake")
         heard.finished_within(poll + MARGIN, bound="a poll and a margin")
         run.observe("the end", missed, heard, columns=("id", "state", "attempt"))
         for start in starts(run.history.events(), heard.name):
-            run.figure("woken after", f"{1000 * (start['t'] - asked):.0f} ms, with a poll of {poll * run.lease:g} s")
+            run.figure("woken after", f"{1000 * (start['t'] - put_in):.0f} ms, with a poll of {poll * run.lease:g} s")

@@ -1,6 +1,6 @@
 """What a claim in two steps does to the world: a handler without a guard of its own makes its effect twice.
 
-The same race as in claim-race, seen from outside: not who was handed the job, but how often its effect was made.
+The race is that of claim-race, seen from outside: what counts is how often the effect was made.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -33,8 +33,8 @@ def _(run: Run) -> None:
         run.fault(crowd)
         run.until_gathered(barrier, [first, *crowd.workers], within=0.5)
     job.until_waiters_began(within=2)
-    run.offer(job, to=first)
-    run.observe("the bench has let go of the row", job)
+    run.offer(job, to=first)  # the first claimer has had its chance, too
+    run.observe("who has the job", job)
 
     job.finish()
     job.finished_within(5, bound="it was told to end")

@@ -1,7 +1,7 @@
-"""A tick is fired once, though its leader dies at it and the next one can't know how far it had come.
+"""A tick of a schedule is fired once, even if a scheduler fires it and dies, and the next can't know how far it got.
 
-The lock that makes one scheduler the leader only saves work: it says who may fire from now on, and nothing of what has
-been fired. That says the unique key of the tick, which is entered in the transaction that puts in the job.
+The next leader fires every tick since its own start, in case it was not fired. The leader's lock says who fires now and
+nothing of the past. What keeps a tick from being fired twice is its unique key, entered in its job's transaction.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ class NoTickKey(Scheduler):
 
 
 class TickGoesWithItsJob(Scheduler):
-    """Everything as in the sound scheduler, but what keeps a tick from being fired again is its job, while it lives."""
+    """Everything as in the sound scheduler, but a tick is kept from being fired again only while its job is alive."""
 
     def fire(self, schedule: Schedule, tick: datetime) -> bool:
         about = {"schedule": schedule.name, "tick": tick.isoformat()}
@@ -35,10 +35,10 @@ class TickGoesWithItsJob(Scheduler):
 
 one_tick = Scenario(
     name="one-tick",
-    claim="Of two schedulers one leads; if it dies at a tick, the other takes over, and no tick is fired twice.",
+    claim="Of two schedulers one leads; if it dies after a tick, the other takes over, and no tick is fired twice.",
     row=38,
     origin="A1 A2 P",
-    fault="kill -9 of the scheduler that leads, when it has fired a tick and the job is done",
+    fault="kill -9 of the scheduler that leads, when it has fired a tick and the tick's job is done",
     sham="the leader lives on",
     twins=[Twin(NoTickKey, "duplicate-tick"), Twin(TickGoesWithItsJob, "duplicate-tick")],
     checks=[one_job_a_tick],
@@ -68,9 +68,9 @@ def _(run: Run) -> None:
     schedulers = [run.scheduler(name, job="tick", every=1) for name in ("scheduler-1", "scheduler-2")]
     run.worker("worker")
     until_next_tick(run)
-    run.observe("a tick was fired; who leads", table=run.query(LEADERS))
+    run.observe("who leads, after a tick", table=run.query(LEADERS))
 
     run.fault(Depose(run, schedulers))
     until_next_tick(run)
-    run.observe("the next tick was fired, too; who leads", table=run.query(LEADERS))
+    run.observe("who leads, after the next tick", table=run.query(LEADERS))
     run.observe("how many jobs were begun for each tick", table=ticks(run))

@@ -1,8 +1,8 @@
 """A claim of one job takes one, whatever the planner believes of the table.
 
 With `id IN (SELECT ... LIMIT 1 FOR UPDATE SKIP LOCKED)` the planner is free to run the selection again for each row of
-the table. Each time those taken already are passed over, and one more is taken. It does so when it believes that the
-table has a single row, since its statistics are from before the jobs came. A freshly filled table never shows this.
+the table. Each run passes over the rows that are taken already, and takes one more. The planner does so if it believes
+that the table has a single row, as it had before the jobs came. Fresh statistics never show this.
 """
 
 from typing import ClassVar, LiteralString
@@ -33,7 +33,7 @@ over_claim = Scenario(
     needs=("table",),
 )
 
-# The planner scales by the table's pages: all must fit into its first one, or it believes in two rows and stores them.
+# All must fit into one page. The planner scales by pages: with two it believes in two rows, and selects only once.
 BEHIND = 10
 
 HELD = "SELECT leased_by, count(*) FROM jobs WHERE state = 'running' GROUP BY leased_by"
@@ -47,15 +47,15 @@ BELIEVED = """
 @over_claim.script
 def _(run: Run) -> None:
     first = run.enqueue("first")
-    run.execute("ANALYZE jobs")
+    run.execute("ANALYZE jobs")  # so the planner believes in one row
     with run.fault(StaleStatistics(run, "jobs")):
         behind = run.load(BEHIND, "behind")
-        run.execute("ANALYZE (SKIP_LOCKED) jobs")
+        run.execute("ANALYZE (SKIP_LOCKED) jobs")  # passes over a table that is locked
         worker = run.worker("worker", slots=1)
         first.until_started(by=worker)
         run.sample("held", run.query(HELD))
         run.observe("what a claim of one job has taken", table=run.query(BELIEVED))
-        run.observe("the last of the queue", behind[-1])
+        run.observe("the last job in the queue", behind[-1])
 
     first.finish()
     run.all_finished_within([first, *behind], 2, bound="the worker is idle")

@@ -1,7 +1,7 @@
 """While two releases run side by side, each job goes to one that can read it, whichever release has put it in.
 
-Reading is in two directions. What the old release has put in must be read by the new one, which therefore brings it up
-to its own form; what the new one puts in can't be read by the old one, which therefore must not take it.
+The new release must read what the old one has put in, so it upgrades the payload to its own form. The old release can't
+read what the new one puts in, so it must leave those jobs alone.
 """
 
 from typing import ClassVar, LiteralString
@@ -34,37 +34,37 @@ payload_versions = Scenario(
     claim="In a rolling deploy the new release reads old payloads, and the old one leaves new payloads to it.",
     row=45,
     origin="A2",
-    fault="a new release comes beside the old one, and with it a payload of a new form",
+    fault="a new release comes beside the old one, and with it a job whose payload has a new form",
     sham="the old release alone",
     twins=[Twin(NoUpgrade, "unreadable"), Twin(TakesAnyVersion, "unreadable")],
     checks=[payloads_read, recovered, nothing_lost],
     needs=("version", "outcome", "backoff", "max_attempts"),
 )
 
-SOON = (POLL, POLL)
+SOON = (POLL, POLL)  # the backoff: its base and its cap
 COLUMNS = ("id", "state", "leased_by", "attempt", "last_error")
 
 
 @payload_versions.script
 def _(run: Run) -> None:
     old = run.worker("old", backoff=SOON)
-    first = run.enqueue("first")
+    first = run.enqueue("first")  # keeps the old release busy, so that the new one gets the job of the old form
     first.until_started(by=old)
     old_form = run.enqueue("old-form")
 
-    # Attempts to spare: what is judged is that none is wasted, and not what comes of it once all are.
+    # Attempts to spare: what is judged is whether one is wasted, and not what comes of it once all are.
     release = NewRelease(run, "new", version=2, backoff=SOON, max_attempts=100)
     run.fault(release)
-    run.observe("who has the job of the old form, and then that of the new", old_form, *release.jobs, columns=COLUMNS)
+    run.observe("who has the job of the old form, and who that of the new", old_form, *release.jobs, columns=COLUMNS)
 
     first.finish()
-    behind = run.enqueue("behind", orders=[FINISH])
-    run.wait("the old release is free, and has looked", lambda events: starts(events, behind.name, old.name), within=1)
-    run.observe("as above, after the old release was free to look", old_form, *release.jobs, columns=COLUMNS)
+    behind = run.enqueue("behind", orders=[FINISH])  # whoever begins it has passed over the job of the new form
+    run.wait("the old release has begun the last job", lambda events: starts(events, behind.name, old.name), within=1)
+    run.observe("the same, after the old release was free to look", old_form, *release.jobs, columns=COLUMNS)
 
     old_form.finish()
     run.all_finished_within([first, old_form, behind], 2, bound="either release can read them")
-    run.dismiss(old)
+    run.dismiss(old)  # the end of the deploy
     for job in release.jobs:
         job.finish()
     run.all_finished_within(release.jobs, 2, bound="the new release is idle")

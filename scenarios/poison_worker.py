@@ -1,7 +1,7 @@
-"""A job that kills its process is begun as often as it has attempts, and no more; those behind it are done meanwhile.
+"""A job that kills its worker is begun as often as it has attempts, and no more; the jobs behind it are done meanwhile.
 
-Nobody is left to tell the queue that such an attempt has failed. A queue that counts an attempt where its failure is
-told never counts these: the job comes back for ever, and each time takes a worker with it.
+Nobody is left to tell the queue that such an attempt has failed. If a queue counts an attempt only when its failure is
+reported, it never counts these: the job comes back for ever, and kills a worker each time.
 """
 
 from typing import ClassVar, LiteralString
@@ -17,7 +17,7 @@ from queue_core import Queue
 
 
 class DeathIsNoAttempt(Queue):
-    """Everything as in the sound queue, but a reclaim gives the attempt back: only a failure that is told counts."""
+    """Everything as in the sound queue, but a reclaim gives the attempt back: only a reported failure counts."""
 
     RECLAIM: ClassVar[LiteralString] = Queue.RECLAIM.replace(
         "recovered = j.recovered + 1,", "recovered = j.recovered + 1, attempt = j.attempt - 1,"
@@ -26,10 +26,10 @@ class DeathIsNoAttempt(Queue):
 
 poison_worker = Scenario(
     name="poison-worker",
-    claim="A job that kills its worker each time has failed once its attempts are spent; those behind it are done.",
+    claim="A job that kills every worker ends `failed` once its attempts are spent, and the jobs behind it are done.",
     row=15,
     origin="A1 P",
-    fault="the job kills the process that runs it, each time, and a supervisor starts the next",
+    fault="the job kills the worker that runs it, each time that it is begun",
     sham="the job ends as it should",
     twins=[
         Twin(
@@ -53,10 +53,10 @@ def _(run: Run) -> None:
     behind = run.load(4, "behind")
 
     run.fault(Poison(worker, during=poison))
-    poison.finish()
-    run.observe("it has killed its worker: the queue still has it for running", poison)
+    poison.finish()  # for the sham: the poison works before this is heard
+    run.observe("the job just afterwards", poison)
     run.all_finished_within(behind, 10, bound="the supervisor starts the next worker")
-    run.observe("those behind it", *behind, columns=("id", "state", "attempt"))
+    run.observe("the jobs behind it", *behind, columns=("id", "state", "attempt"))
 
     def decided() -> bool:
         return poison.starts > ATTEMPTS or run.rows([poison])[0]["state"] in OVER

@@ -1,8 +1,8 @@
 """One row that can't be changed must not keep the reclaim from the others.
 
-It is no fancy: a constraint is added without a look at the old rows, and one of them violates it. From then on every
-update of that row is refused, and with it the whole statement that it is a part of. The reclaim of six is refused for
-the sake of one, at each pass, for ever; nothing is wrong with the other five.
+There are such rows: a constraint is added without a check of the old ones (NOT VALID), and one violates it. From then
+on every update of that row is refused, and with it the whole statement. So a reclaim of six jobs in one statement is
+refused because of one of them, at each pass, for ever. Nothing is wrong with the other five.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -21,12 +21,12 @@ class AllOrNothing(Queue):
         return []
 
 
-SLACK = 2 * POLL + MARGIN
+SLACK = 2 * POLL + MARGIN  # one poll to reclaim and one to claim; the margin is for the machine
 
 
 poisoned_reclaimer = Scenario(
     name="poisoned-reclaimer",
-    claim="Of six abandoned jobs, one of which can't be changed, the other five are back within two passes.",
+    claim="Of six abandoned jobs one can't be changed, and the other five are back within two passes of the reclaim.",
     row=25,
     origin="P",
     fault="kill -9 of the owner of six jobs, and a constraint that the row of one of them violates",
@@ -41,7 +41,7 @@ poisoned_reclaimer = Scenario(
 @poisoned_reclaimer.script
 def _(run: Run) -> None:
     interval = run.knob("interval")
-    before = run.load(2, "before", orders=[])
+    before = run.load(2, "before", orders=[])  # in the order of the ids, as a reclaim goes
     poisoned = run.enqueue("poisoned")
     after = run.load(3, "after", orders=[])
     others, jobs = [*before, *after], [*before, poisoned, *after]
@@ -50,13 +50,13 @@ def _(run: Run) -> None:
 
     run.fault(Kill(owner, during=poisoned))
     with run.fault(Unwritable(run, poisoned)):
-        run.observe("six jobs of one owner", *jobs)
+        run.observe("the six jobs of one owner", *jobs)
         run.worker("rescuer", slots=6, reclaim_every=interval)
         for job in others:
             job.finish()
         run.all_finished_within(others, 1 + 2 * interval + SLACK, bound="lease + two passes, two polls and a margin")
-        run.observe("the one that can't be changed is there to be seen, and so are the others", *jobs)
+        run.observe("the six jobs after two passes", *jobs)
 
     poisoned.finish()
-    poisoned.finished_within(1 + interval + SLACK, bound="lease + reclaim interval, and two polls and a margin")
-    run.observe("it can be changed again: the end", *jobs)
+    poisoned.finished_within(1 + interval + SLACK, bound="lease + reclaim interval, two polls and a margin")
+    run.observe("the end, once all can be changed", *jobs)

@@ -1,7 +1,7 @@
-"""A job that was claimed ahead is held as well as the one that runs, and its lease must be renewed as well.
+"""A job that was claimed ahead is held just like the one that runs, and its lease must be renewed, too.
 
-A heartbeat that thinks of the running job only lets the others expire behind a long one. They are handed to somebody
-else, and the worker that had claimed them, which knows nothing of it, begins them all the same when their turn comes.
+If only the running job is renewed and it takes long, the leases of those behind it run out. They are handed to another
+worker. The one that had claimed them knows nothing of it, and begins them all the same when their turn comes.
 """
 
 from collections.abc import Collection
@@ -42,21 +42,21 @@ def _(run: Run) -> None:
     ahead = [second, *run.load(3, "ahead")]
     owner = run.worker("owner", prefetch=4)
     first.until_started(by=owner)
-    run.observe("one runs, four are claimed ahead", first, *ahead)
+    run.observe("who holds the five jobs", first, *ahead)
     run.premise(all(job.row["leased_by"] == "owner" for job in ahead), "the worker has not claimed ahead")
 
     run.fault(Outlast(first))
     first.at(1.5)
     back = run.reclaim()
-    run.observe("what a rival's reclaim gives back", first, *ahead, seen=back)
+    run.observe("what a reclaim gives back", first, *ahead, seen=back)
 
-    second.hold()  # whoever begins it from now on is at it until all may end
+    second.hold()  # whoever begins it from now on runs it until all are told to end
     other = run.worker("other")
     got = run.offer(second, to=other)
     run.observe("what another worker gets", second, seen=got)
 
     first.finish()
-    second.until_started(by=owner)
+    second.until_started(by=owner)  # its turn has come, whoever else may be running it
     for job in ahead:
         job.finish()
     run.all_finished_within([first, *ahead], 2, bound="they were told to end")

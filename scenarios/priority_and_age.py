@@ -1,7 +1,7 @@
-"""Thirty jobs can break a promise that ten thousand keep: what tells so is the age of the oldest, and not the depth.
+"""Thirty jobs may wait too long where ten thousand do not: the age of the oldest job tells so, and the depth does not.
 
 The worker is well all the while. It finishes job after job, all of them urgent, so there is no silence and no expired
-lease, and the queue is short. Those thirty just never have their turn.
+lease, and the queue is short. But the turn of those thirty never comes.
 """
 
 from dataclasses import replace
@@ -25,11 +25,11 @@ class DepthAsWell(Queue):
 
 priority_and_age = Scenario(
     name="priority-and-age",
-    claim="The age of the oldest job tells a broken promise that depth hides, and is silent where depth cries wolf.",
+    claim="The alarm on the age rings when a short queue breaks a promise, and not when a queue is only deep.",
     row=47,
     origin="A1 A2",
     fault="10,000 fresh jobs lie in the queue; later, urgent ones come in steadily and keep 30 others waiting",
-    sham="neither: what is in the queue is fresh",
+    sham="neither: nothing in the queue is old",
     twins=[
         Twin(DepthOnly, "unseen", also={"false-alarm": "it looks at the depth, and 10,000 fresh jobs are deep"}),
         Twin(DepthAsWell, "false-alarm"),
@@ -45,14 +45,14 @@ FRESH, WAITING, URGENT = 10_000, 30, 100
 def _(run: Run) -> None:
     promised = {"expired": 0, "oldest": 2 * run.lease, "silence": 2 * run.lease}
     with run.fault(Rows(run, FRESH, "queued", queue="bulk")):
-        look(run, "a queue of fresh jobs", **promised)
+        look(run, "which alarms ring for jobs that are all fresh", **promised)
 
     waiting = run.load(WAITING, "waiting")
     flow = Flow(run, "urgent", every=0.5, priority=URGENT)
     with run.fault(flow):
         run.worker("worker")
-        flow.go_on(5)
-        look(run, "thirty jobs of low priority, where two leases are promised", **promised)
+        flow.go_on(5)  # 2.5 L pass, and the thirty wait
+        look(run, "which alarms ring for thirty jobs of low priority, with 2 L promised", **promised)
 
     run.all_finished_within(waiting, 5, bound="no urgent ones come any more")
     look(run, "the end", **promised)

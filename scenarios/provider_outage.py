@@ -1,7 +1,7 @@
-"""A provider that is down for a while costs its calls a wait, and nobody else anything.
+"""A provider that is down for a while delays the calls to it, and nothing else.
 
-What is counted is what the queue has decided, whatever the machine's speed: how many of the failed jobs it has made due
-again at once, and how the delays of those that it has put off are spread.
+What is counted is what the queue has decided, which does not depend on the machine's speed: how many of the failed jobs
+are due again at once, and how the delays of the others are spread.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -28,7 +28,7 @@ class NoJitter(Worker):
 
 provider_outage = Scenario(
     name="provider-outage",
-    claim="While a provider is down its calls back off and spread, other work goes on, and at the end all are done.",
+    claim="While a provider is down calls to it back off and spread, other work goes on, and at the end all are done.",
     row=31,
     origin="A2 P",
     fault="the provider answers every call with 503, and then heals",
@@ -69,11 +69,11 @@ def _(run: Run) -> None:
             run.let_pass(down / 4)
             run.sample("at-once", run.query(at_once))
             run.sample("delays", run.query(DELAYS))
-        other.until_started(by=worker)
-        run.observe("failed calls, and how many of them are due again at once", other, table=run.query(at_once))
-        run.observe("failed calls: how their delays are spread", table=run.query(DELAYS))
-        burnt = worker.cpu_seconds()
+        other.until_started(by=worker)  # other work goes on
+        run.observe("how many failed calls are due again at once", other, table=run.query(at_once))
+        run.observe("how the delays of failed calls are spread, in tenths of the longest", table=run.query(DELAYS))
+        cpu = worker.cpu_seconds()
 
     run.all_finished_within(webhooks, cap + calls / 10, bound="the longest delay, and ten calls a lease at the least")
     tries = 1 + provider.refusals() / calls
-    run.figure("calls", f"{calls}, tried {tries:.1f} times each; the outage cost the worker {burnt:.1f} s of CPU")
+    run.figure("calls", f"{calls}, tried {tries:.1f} times each; the outage cost the worker {cpu:.1f} s of CPU")

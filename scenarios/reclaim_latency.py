@@ -1,7 +1,7 @@
 """An abandoned job is back within its lease and one reclaim interval, on a queue in which nothing else happens at all.
 
 A reclaim that is triggered by inserts looks right in every demonstration, since a demonstration inserts. It fails on
-the quiet night on which it is needed, so here nothing is inserted, not even a decoy.
+the quiet night on which it is needed. So here nothing is inserted after the one job.
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -21,7 +21,7 @@ class ReclaimOnInsert(Worker):
         return inserted and super().reclaim_due()
 
 
-SLACK = 2 * POLL + MARGIN
+SLACK = 2 * POLL + MARGIN  # one poll to reclaim and one to claim; the margin is for the machine
 
 
 reclaim_latency = Scenario(
@@ -47,10 +47,10 @@ def _(run: Run) -> None:
 
     job.at(0.3)
     run.fault(Kill(dying, during=job))
-    run.observe("the owner is dead", job, columns=("id", "state", "leased_by", "lease_left", "attempt"))
+    run.observe("what is left of the owner's lease", job, columns=("id", "state", "leased_by", "lease_left", "attempt"))
     death, left = run.history.now(), float(job.row["lease_left"] or 0)
-    back = job.runs_within(1 + interval + SLACK, bound="lease + reclaim interval, and two polls and a margin")
-    if back and job.starts > 1:
+    runs = job.runs_within(1 + interval + SLACK, bound="lease + reclaim interval, two polls and a margin")
+    if runs and job.starts > 1:
         delay = run.history.now() - death
         run.figure("back after", f"{delay:.2f} s: {left:.2f} s of lease, {delay - left:.2f} s of reclaim")
 

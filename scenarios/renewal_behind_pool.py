@@ -1,7 +1,7 @@
 """Handlers may use up every connection that they share; the heartbeat has one of its own, and never waits for theirs.
 
-A heartbeat that borrows from the handlers' pool looks right until the day on which all of them wait for something slow:
-then the leases of healthy workers run out, all at once.
+A heartbeat that borrows from the handlers' pool looks right until the day on which every handler waits for something
+slow. Then the leases of healthy workers run out, all at once.
 """
 
 from collections.abc import Collection
@@ -44,7 +44,7 @@ def _(run: Run) -> None:
 
     run.let_pass(2)
     back = run.reclaim()
-    run.observe("what a rival's reclaim gives back, two leases on", *jobs, seen=back)
+    run.observe("what a reclaim gives back two leases later", *jobs, seen=back)
 
     for job in jobs:
         job.finish()

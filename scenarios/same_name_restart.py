@@ -1,7 +1,7 @@
 """A worker that was killed and started again under its name is another worker: it must not keep its old job alive.
 
-A name is easily given twice: a host's, a pod's, one from a settings file. The new process beats under it, and a
-heartbeat that renews all that is held under the name renews what the dead one left, too. It will never expire.
+A name is easily given twice: that of a host or a pod, or one from a settings file. If a heartbeat renews all that is
+held under the worker's name, the new process also renews the job that the dead one left, and its lease never runs out.
 """
 
 from typing import ClassVar, LiteralString
@@ -26,15 +26,15 @@ class RenewsByName(Queue):
     """
 
 
-SLACK = 2 * POLL + MARGIN
+SLACK = 2 * POLL + MARGIN  # one poll to reclaim and one to claim; the margin is for the machine
 
 
 same_name_restart = Scenario(
     name="same-name-restart",
-    claim="The job of a worker that was killed is back in time, and once, though another of its name is at work.",
+    claim="The job of a killed worker is back in time, and never runs twice at once, though its name is in use again.",
     row=14,
     origin="P",
-    fault="kill -9 of the owner; another worker of its name is started in its place",
+    fault="kill -9 of the owner, before another worker of its name is started",
     sham="the owner is not killed, so that two workers of one name are at work",
     twins=[Twin(RenewsByName, "stranded")],
     checks=[recovered, no_overlap, nothing_lost],
@@ -56,12 +56,12 @@ def _(run: Run) -> None:
     run.fault(Kill(worker, during=job))
     run.worker("worker")
     (other,) = run.load(1, "other", orders=[])
-    other.until_started()
-    run.observe("another worker of the same name has a job of its own", job, other, columns=COLUMNS)
+    other.until_started()  # so that the new worker has something to renew
+    run.observe("the first worker's job, and the second's", job, other, columns=COLUMNS)
 
     run.worker("rescuer", reclaim_every=interval)
-    job.runs_within(1 + interval + SLACK, bound="lease + reclaim interval, and two polls and a margin")
-    run.observe("the first one's job", job, other, columns=COLUMNS)
+    job.runs_within(1 + interval + SLACK, bound="lease + reclaim interval, two polls and a margin")
+    run.observe("the same, after lease and reclaim interval", job, other, columns=COLUMNS)
 
     job.finish()
     other.finish()

@@ -21,10 +21,10 @@ class FencedByName(Queue):
 
 self_reclaim = Scenario(
     name="self-reclaim",
-    claim="The finish of a claim that is over is refused, even where the job's owner has the same name.",
+    claim="The finish of a claim that is over is refused, even if the job's owner has the same name.",
     row=9,
     origin="P",
-    fault="the worker is paused until its lease is over, and gets its own job again",
+    fault="the worker is paused until its lease is over, and its other slot gets the job again",
     sham="no pause",
     twins=[Twin(FencedByName, "stale-finish-accepted")],
     checks=[late_finish_refused, recovered, nothing_lost],
@@ -42,12 +42,12 @@ def _(run: Run) -> None:
         run.until_lease_over(job, within=1.5)
         back = run.reclaim()
         run.observe("what a reclaim gives back", job, seen=back)
-    got = run.offer(job, to=worker, since=1)
-    run.observe("what its free slot gets", job, columns=("id", "state", "leased_by", "attempt", "claim"), seen=got)
+    got = run.offer(job, to=worker, since=1)  # its first start does not count
+    run.observe("what its other slot gets", job, columns=("id", "state", "leased_by", "attempt", "claim"), seen=got)
 
     job.finish(execution=first)
     job.until_outcome(of=worker)
-    run.observe("the first execution has finished", job, columns=("id", "state", "leased_by", "attempt", "claim"))
+    run.observe("after the first execution's finish", job, columns=("id", "state", "leased_by", "attempt", "claim"))
 
     job.finish()
     job.finished_within(1, bound="it was told to end")

@@ -1,7 +1,7 @@
 """No transaction is open while a job runs: the claim commits at once, and what holds the job from then on is its row.
 
-Whoever holds a job by an open transaction holds up VACUUM with it, and not only in the table of the jobs: what is
-deleted or updated anywhere in the database stays until the job has ended. The table here has nothing to do with jobs.
+A job that is held by an open transaction holds up VACUUM, and not only in the table of the jobs: whatever is deleted or
+updated in the database stays until the job has ended. So what is vacuumed here is a table without any jobs.
 """
 
 from bench.checks.claims import nothing_held_open
@@ -13,17 +13,17 @@ from scenarios.worker_death import ClaimHoldsLock
 
 short_claim = Scenario(
     name="short-claim",
-    claim="While a job runs no transaction is open for it, and VACUUM removes what is deleted meanwhile.",
+    claim="While a job runs no transaction is open for it, so VACUUM can remove what is deleted meanwhile.",
     row=27,
     origin="A2",
     fault="the job lasts for longer than its lease",
-    sham="the job ends soon",
+    sham="the job ends within a third of its lease",
     twins=[Twin(ClaimHoldsLock, "long-transaction")],
     checks=[nothing_held_open, recovered, nothing_lost],
 )
 
 LETTERS = "CREATE TABLE letters AS SELECT repeat('x', 100) AS text FROM generate_series(1, 1000)"
-DELETED = "CREATE TABLE deleted AS SELECT clock_timestamp() AS at"
+DELETED = "CREATE TABLE deleted AS SELECT clock_timestamp() AS at"  # when the letters were
 LEFT = "SELECT pg_relation_size('letters') AS bytes_left"
 OPEN = """
     SELECT application_name AS connection, state, backend_xid IS NOT NULL AS has_written
@@ -49,10 +49,10 @@ def _(run: Run) -> None:
     run.execute(DELETED)
 
     job.at(1.2)
-    run.observe("a lease later", job)
+    run.observe("the job at 1.2 L", job)
     run.sample("open", run.query(OPEN))
-    run.observe("transactions that are open since before 1000 letters were deleted", table=run.query(OPEN))
-    run.poll(lambda: vacuumed(run), within=0.3)
+    run.observe("transactions that have been open since before 1000 letters were deleted", table=run.query(OPEN))
+    run.poll(lambda: vacuumed(run), within=0.3)  # a passing statement may hold it up, too
     run.observe("what VACUUM leaves of the letters", table=run.query(LEFT))
 
     job.finish()

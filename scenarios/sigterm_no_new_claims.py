@@ -1,4 +1,4 @@
-"""After SIGTERM a worker begins no job, not even one that it has claimed ahead; those are free for others at once."""
+"""After SIGTERM a worker begins no job, not even one that it has claimed ahead, and gives those back at once."""
 
 from bench.checks.ending import nothing_lost, recovered
 from bench.checks.stopping import clean_exit, no_start_after_sigterm, unstarted_freed
@@ -17,7 +17,7 @@ class ClaimsGoOn(Worker):
 
 
 class KeepsUnstarted(Worker):
-    """Everything as in the sound worker, but what it has claimed ahead it does not give back when told to stop."""
+    """Everything as in the sound worker, but when told to stop it does not give back what it has claimed ahead."""
 
     def release_unstarted(self, jobs: list[Job]) -> None:
         return None
@@ -25,7 +25,7 @@ class KeepsUnstarted(Worker):
 
 sigterm_no_new_claims = Scenario(
     name="sigterm-no-new-claims",
-    claim="After SIGTERM no job is begun, one claimed ahead included, and what was claimed ahead is free at once.",
+    claim="After SIGTERM a worker begins no job, and by its exit it has given back what it had claimed ahead.",
     row=6,
     origin="A1 A2 P",
     fault="SIGTERM to a worker that runs one job and has claimed two ahead",
@@ -41,17 +41,17 @@ def _(run: Run) -> None:
     ahead = [run.enqueue(name, orders=[FINISH]) for name in ("ahead-1", "ahead-2")]
     told = run.worker("told", prefetch=2)
     job.until_started(by=told)
-    run.observe("one runs, two are claimed ahead", job, *ahead)
+    run.observe("who holds the three jobs", job, *ahead)
     run.premise(all(each.row["leased_by"] == "told" for each in ahead), "the worker has not claimed ahead")
 
     run.fault(Terminate(told, during=job))
     run.until_state(ahead, "queued", within=0.5)
-    run.observe("the worker was told to stop, and is at its job", job, *ahead)
+    run.observe("the jobs while the first is still running", job, *ahead)
 
     job.finish()
     job.until_finished(by=told)
     run.exited_within(told, 1)
-    run.observe("its job has ended", job, *ahead)
+    run.observe("the jobs after the end of the first", job, *ahead)
 
     run.worker("next", reclaim_every=0.5)
     run.all_finished_within(ahead, 2, bound="lease + reclaim interval, for what was not given back")

@@ -1,8 +1,8 @@
-"""A worker that is up and finishes nothing: the ages tell so, and the depth of the queue does not.
+"""A worker may be up and finish nothing: the ages tell so, and the depth of the queue does not.
 
 The process is there and its connections are open, and the queue is as deep as it was. What changes is the time. A lease
-has run out and nobody takes the job back, the oldest job has waited for longer than promised, and nothing was done for
-as long. Each of the three rings an alarm.
+has run out and nobody takes the job back; the oldest job has waited for longer than promised; and for longer than
+promised no job was done. Each of the three rings an alarm.
 """
 
 from bench.checks.alarms import alarms_ring_true
@@ -13,11 +13,11 @@ from bench.script import Run
 from queue_core import Limits, Queue, alarms
 
 DEEP = 100
-"""Jobs in a queue that whoever looks at nothing else calls deep."""
+"""How many jobs make a deep queue, to somebody who looks at nothing else."""
 
 
 class DepthOnly(Queue):
-    """Everything as in the sound queue, but what rings an alarm is a deep queue, and nothing else."""
+    """Everything as in the sound queue, but only a deep queue rings an alarm."""
 
     def alarms(self, limits: Limits) -> list[str]:
         return alarms(self.stats(), Limits(depth=DEEP))
@@ -25,11 +25,11 @@ class DepthOnly(Queue):
 
 silent_worker = Scenario(
     name="silent-worker",
-    claim="A worker that is up and finishes nothing is seen by an expired lease, the oldest wait and the silence.",
+    claim="A worker that is up and finishes nothing sets off three alarms: expired lease, oldest wait and silence.",
     row=46,
     origin="A1 A2",
     fault="the only worker is paused in the middle of a job, and nobody reclaims",
-    sham="the worker works",
+    sham="the worker is not paused",
     twins=[Twin(DepthOnly, "unseen")],
     checks=[alarms_ring_true, recovered, nothing_lost],
     needs=("table", "stats"),
@@ -47,7 +47,7 @@ FIGURES = """
 
 
 def look(run: Run, title: str, **limits: float) -> None:
-    """Read the figures from the table, ask the queue for its alarms, and read the figures again."""
+    """Read the figures, ask the queue for its alarms, and read again: a limit that is passed in both must ring."""
     run.sample("figures", run.query(FIGURES))
     ringing = run.ask("stats", limits=limits)["alarms"]
     figures = run.query(FIGURES)
@@ -63,12 +63,12 @@ def _(run: Run) -> None:
     job = run.enqueue()
     job.until_started(by=worker)
     behind = run.load(3, "behind")
-    look(run, "a job runs, and three wait", **promised)
+    look(run, "which alarms ring when all is fresh", **promised)
 
     with run.fault(Pause(worker, during=job)):
-        job.finish()
+        job.finish()  # which a paused worker can't hear
         run.let_pass(1.5)
-        look(run, "a lease and a half later, where one is promised", **promised)
+        look(run, "which alarms ring 1.5 L later, with 1 L promised", **promised)
 
     run.all_finished_within([job, *behind], 2, bound="the worker is there")
     look(run, "the end", **promised)

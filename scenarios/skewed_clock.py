@@ -1,7 +1,7 @@
 """A worker whose clock is wrong, behind or ahead, changes nothing: all times of a lease are the database's.
 
-The clock is really wrong: the worker runs under libfaketime, and tells the witness what it reads. Behind, a lease taken
-by it would be over before it began; ahead, it would hold a dead worker's job for much too long.
+The clock is really wrong: the worker runs under libfaketime, and its job tells what it reads there. By a clock that is
+behind, a lease would be over before it began. By one that is ahead, it would hold a dead worker's job for too long.
 """
 
 import time
@@ -30,15 +30,15 @@ skewed_clock = Scenario(
     claim="A worker's wrong clock costs it no job while it lives, and holds none up once it is dead.",
     row=22,
     origin="P",
-    fault="the worker's clock is 1.5 leases behind, then ahead; then the worker is killed",
+    fault="the worker's clock is 1.5 leases behind, then as much ahead; then the worker is killed",
     sham="its clock is right, and it lives",
     twins=[Twin(LeaseByTheWorkersClock, "double-execution")],
     checks=[no_overlap, recovered, nothing_lost],
     knobs={"skew": 1.5, "interval": 0.5},
-    clock=True,
+    clock=True,  # the bench can set a worker's clock
 )
 
-SEEN = ("id", "state", "leased_by", "lease_left", "attempt")
+COLUMNS = ("id", "state", "leased_by", "lease_left", "attempt")
 
 
 @skewed_clock.script
@@ -50,17 +50,17 @@ def _(run: Run) -> None:
     rival = run.worker("rival")
 
     with run.fault(Skew(worker, job, clock, -skew * run.lease)):
-        run.let_pass(1)
+        run.let_pass(1)  # time for three renewals
         back = run.reclaim()
-        run.observe("the clock is behind: what a reclaim gives back", job, columns=SEEN, seen=back)
+        run.observe("the first skew, behind: what a reclaim gives back", job, columns=COLUMNS, seen=back)
         run.offer(job, to=rival)
     with run.fault(Skew(worker, job, clock, skew * run.lease)):
         run.let_pass(1)
-        run.observe("the clock is ahead: how long the lease still is", job, columns=SEEN)
+        run.observe("the second, ahead: how much of the lease is left", job, columns=COLUMNS)
         run.worker("rescuer", reclaim_every=interval)
         run.fault(Kill(worker, during=job))
 
-    job.runs_within(1 + interval + 2 * POLL + MARGIN, bound="lease + reclaim interval")
+    job.runs_within(1 + interval + 2 * POLL + MARGIN, bound="lease + reclaim interval, two polls and a margin")
     job.finish()
     job.finished_within(1, bound="it was told to end")
     run.observe("the end", job, columns=("id", "state", "attempt"))

@@ -1,7 +1,7 @@
 """SKIP LOCKED is about throughput, not correctness: without it nothing is claimed twice, but claimers stand in a queue.
 
-The bench stands in the middle of a claim, with the first job's row locked, and free jobs lie behind it. Who waits is
-not measured by a clock: the server itself says who waits for a lock.
+The bench locks the row of the first job, as a claimer does in the middle of its claim; the jobs behind it are free. Who
+waits is not measured by a clock: the server itself says who waits for a lock.
 """
 
 from typing import ClassVar, LiteralString
@@ -34,6 +34,13 @@ skip_locked = Scenario(
     needs=("hold",),
 )
 
+WAITING = """
+    SELECT split_part(application_name, ' ', 1) AS claimer, wait_event_type = 'Lock' AS waits,
+           (SELECT count(*) FROM jobs WHERE state = 'queued') AS queued
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name LIKE 'claimer-% main' ORDER BY 1
+"""
+
 
 @skip_locked.script
 def _(run: Run) -> None:
@@ -41,16 +48,8 @@ def _(run: Run) -> None:
     behind = run.load(20)
     with run.fault(Hold(run, first)):
         run.workers("claimer", int(run.knob("claimers")))
-        run.until_over(behind, within=0.5)
-        run.observe("what was claimed, and who waits for whom", table=run.query(WAITING))
+        run.until_over(behind, within=0.5)  # in vain if claimers wait
+        run.observe("which claimers wait for a lock, and how many jobs are still queued", table=run.query(WAITING))
     first.finish()
     run.all_finished_within([first, *behind], 2, bound="claimers are idle")
     run.observe("the end", first)
-
-
-WAITING = """
-    SELECT split_part(application_name, ' ', 1) AS claimer, wait_event_type = 'Lock' AS waits,
-           (SELECT count(*) FROM jobs WHERE state = 'queued') AS queued
-    FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name LIKE 'claimer-% main' ORDER BY 1
-"""

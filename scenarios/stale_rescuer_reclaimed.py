@@ -1,8 +1,8 @@
-"""A reclaim that is held up acts on what it has read before; who has the job by then must keep it.
+"""A reclaim that acts on what it has read before takes the job from whoever got it meanwhile.
 
-The same delay as in stale-rescuer, which differs by the guard that is missing: there the job is done by the time the
-reclaim writes, here it has another owner. To ask for the state is not enough: the job is `running`, as the reclaim had
-read it, and only the number says that it is not the claim that had run out.
+The delay is that of stale-rescuer. There the job is done by the time the reclaim writes. Here its former owner has
+given it back, and it has a new one. The twin asks for the state, and that is not enough: the job is `running`, as the
+reclaim had read it. Only the number tells this claim from the one whose lease had run out.
 """
 
 from typing import ClassVar, LiteralString
@@ -32,7 +32,7 @@ stale_rescuer_reclaimed = Scenario(
     claim="A job that was handed on while a reclaim was under way is left to its new owner.",
     row=11,
     origin="P",
-    fault="one owner is killed, both jobs' rows are locked until their leases are over, and the other is told to go",
+    fault="one owner is killed, both jobs' rows are locked until their leases are over, and the other gets SIGTERM",
     sham="nobody is killed or told to stop, and no row is locked",
     twins=[Twin(ReclaimBlindToClaim, "owner-evicted")],
     checks=[owner_left_alone, recovered, nothing_lost],
@@ -63,10 +63,10 @@ def _(run: Run) -> None:
             run.observe(
                 "a reclaim comes by", abandoned, job, columns=COLUMNS, seen="it waits" if waits else "it is through"
             )
-        run.fault(Terminate(former, during=job))  # with no time to end the job, so that it gives it back
+        run.fault(Terminate(former, during=job))  # its grace is 0: it gives the job back at once
         run.exited_within(former, 0.5)
         got = run.offer(job, to=owner)
-        run.observe("what the next owner gets", abandoned, job, columns=COLUMNS, seen=got)
+        run.observe("what the new owner gets", abandoned, job, columns=COLUMNS, seen=got)
     back = reclaim.result()
     run.observe("what came of that reclaim", abandoned, job, columns=COLUMNS, seen=back)
 

@@ -1,7 +1,7 @@
 """A steady flow of urgent jobs keeps nobody waiting for ever, since waiting is worth priority.
 
-How long that takes is not judged by a clock. What is judged is who goes first: an urgent job that was put in when the
-other had waited for as long as its lower priority is worth comes after it, however fast or slow the machine is.
+Here 100 points of priority are worth one lease of waiting. So once a job of priority 0 has waited for a lease, no later
+urgent job goes before it. What is judged is that order, and not how long it takes: that depends on the machine.
 """
 
 from typing import ClassVar, LiteralString
@@ -31,7 +31,7 @@ starvation = Scenario(
     row=39,
     origin="A2",
     fault="urgent jobs come in steadily, each before the only worker is free again",
-    sham="no flow",
+    sham="no urgent job comes in",
     twins=[Twin(NoAging, "starved")],
     checks=[in_time, recovered, nothing_lost],
     prepare={"aging": WORTH / URGENT},
@@ -52,10 +52,10 @@ def _(run: Run) -> None:
     flow = Flow(run, "urgent", every=0.3, priority=URGENT)
     with run.fault(flow):
         run.worker("worker")
-        flow.go_on(4)  # by then it has waited for 1.2 L
+        flow.go_on(4)  # by then `low` has waited for 1.2 L
         flow.go_on(2)
-        low.started_within(1, bound="two that came after it had waited for 1.2 L have been begun", late="starved")
-        run.observe("in which order they were begun, in seconds", table=run.query(BEGUN))
+        low.started_within(1, bound="two urgent jobs that came in after its turn have been begun", late="starved")
+        run.observe("in which order the jobs were begun, in seconds", table=run.query(BEGUN))
 
     low.finished_within(1, bound="the flow is over")
     waited = starts(run.history.events(), low.name)[0]["t"] - put_in

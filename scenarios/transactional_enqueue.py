@@ -1,4 +1,4 @@
-"""The row that needs a job and the job itself are one transaction: both are there, or neither is.
+"""The row that needs a job and the job itself are written in one transaction: both are there, or neither is.
 
 Two transactions would do as long as nobody stops between them. Whichever of the two is committed first, the other may
 never come: an order that nobody will ship, or a worker that ships what nobody has ordered.
@@ -26,7 +26,7 @@ class OnItsOwn(Queue):
 
 
 class CommitsFirst(Queue):
-    """Everything as in the sound queue, but an enqueue commits what is there, and begins anew for its job."""
+    """Everything as in the sound queue, but an enqueue first commits what is there, and begins anew."""
 
     def enqueue_many(self, jobs: Sequence[NewJob]) -> list[int]:
         self.connection.execute("COMMIT")
@@ -55,7 +55,7 @@ def order(run: Run, client: Producer, name: str) -> Job:
 
 
 def orders(run: Run, jobs: Sequence[Job]) -> Table:
-    """Of each order, what is there of it."""
+    """For each order, whether its row is there, and the state of its job."""
     names = [name for (name,) in run.query("SELECT name FROM orders")[1]]
     rows = ["there" if job.name in names else "absent" for job in jobs]
     states = [str(row["state"]) for row in run.inspect(jobs)]
@@ -72,18 +72,16 @@ def _(run: Run) -> None:
 
     withdrawn = order(run, one, "withdrawn")
     run.fault(Rollback(one))
-    one.commit()
+    one.commit()  # in a sham; after a rollback there is nothing to commit
 
     cut_off = order(run, another, "cut-off")
-    run.observe(
-        "the third is written, row and job, and not yet committed", table=orders(run, [kept, withdrawn, cut_off])
-    )
+    run.observe("the orders, with the last one's transaction open", table=orders(run, [kept, withdrawn, cut_off]))
     run.fault(KillClient(another))
-    another.commit()
+    another.commit()  # in a sham; one that was killed can't
 
     jobs = [kept, withdrawn, cut_off]
-    run.observe("no transaction is open any more", table=orders(run, jobs))
+    run.observe("the orders, with no transaction open", table=orders(run, jobs))
     run.worker("worker")
     run.until_over(jobs, within=5)
     run.sample("orders", orders(run, jobs))
-    run.observe("a worker has done what there was", table=orders(run, jobs))
+    run.observe("the orders, after a worker came", table=orders(run, jobs))

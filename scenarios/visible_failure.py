@@ -1,6 +1,6 @@
 """A job that can't succeed ends where it can be seen: `failed`, with its kind, its payload, its attempts and its error.
 
-A handler that swallows its exception looks fine in every metric. The job is done, and the customer has no letter.
+If its exception is swallowed, every metric looks fine: the job is done, and the customer has no letter.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from queue_core import Context, Job, Worker
 
 
 class SwallowsErrors(Worker):
-    """Everything as in the sound worker, but an exception of a handler's is swallowed."""
+    """Everything as in the sound worker, but it swallows what a handler raises."""
 
     def execute(self, job: Job, context: Context) -> BaseException | None:
         with contextlib.suppress(Exception):
@@ -26,7 +26,7 @@ class SwallowsErrors(Worker):
 
 visible_failure = Scenario(
     name="visible-failure",
-    claim="A job that raises in every attempt ends `failed` after the last, and its row keeps what one needs to know.",
+    claim="A job that raises in every attempt ends as `failed` after the last, and its row says what failed and why.",
     row=33,
     origin="A2",
     fault="the handler raises in every attempt",
@@ -45,7 +45,7 @@ def _(run: Run) -> None:
 
     run.fault(Errors({job: fail("no such address")}, always=True))
     run.until_over([job], within=1.5)
-    job.finish()
+    job.finish()  # in a sham, or if there is another attempt
     run.need("its last attempt ended", lambda events: not running(events, job.name))
     run.until_over([job], within=5)
     run.observe("the end", job, columns=("id", "state", *KEPT))
