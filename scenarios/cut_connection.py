@@ -50,5 +50,5 @@ def _(run: Run) -> None:
     run.observe("what a reclaim gives back 1.7 L later", job, seen=back)
 
     job.finish()
-    job.finished_within(2, bound="it was told to end")
+    job.finished_within(10, bound="it was told to end")
     run.observe("the end", job, columns=("id", "state", "attempt"))

@@ -37,7 +37,7 @@ database_crash = Scenario(
 def _(run: Run) -> None:
     worker = run.worker("worker")
     done = run.enqueue("done", lasts=0)
-    run.all_finished_within([done], 5, bound="a worker is idle")
+    run.all_finished_within([done], 10, bound="a worker is idle")
     running = run.enqueue("running")
     running.until_started(by=worker)
     queued = run.enqueue("queued", lasts=0)

@@ -58,5 +58,5 @@ def _(run: Run) -> None:
 
     run.worker("rescuer", reclaim_every=0.5)
     job.finish()
-    job.finished_within(2, bound="lease + reclaim interval, for what was not given back")
+    job.finished_within(5, bound="lease + reclaim interval, for what was not given back")
     run.observe("the end", job, columns=("id", "state", "attempt", "claim"))

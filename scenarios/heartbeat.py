@@ -50,5 +50,5 @@ def _(run: Run) -> None:
 
     job.at(3)
     job.finish()
-    job.finished_within(1, bound="it was told to end")
+    job.finished_within(10, bound="it was told to end")
     run.observe("the end", job, columns=("id", "state", "attempt"))

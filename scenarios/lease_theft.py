@@ -58,5 +58,5 @@ def _(run: Run) -> None:
     run.observe("the late one's heartbeat has beaten", job)
 
     job.finish()
-    job.finished_within(1, bound="it was told to end")
+    job.finished_within(10, bound="it was told to end")
     run.observe("the end", job)

@@ -37,5 +37,5 @@ def _(run: Run) -> None:
     run.observe("who has the job", job)
 
     job.finish()
-    job.finished_within(5, bound="it was told to end")
+    job.finished_within(10, bound="it was told to end")
     run.observe("the end", job)

@@ -58,5 +58,5 @@ def _(run: Run) -> None:
         run.observe("the last job in the queue", behind[-1])
 
     first.finish()
-    run.all_finished_within([first, *behind], 2, bound="the worker is idle")
+    run.all_finished_within([first, *behind], 10, bound="the worker is idle")
     run.observe("the end", first, behind[-1], columns=("id", "state", "attempt"))

@@ -63,9 +63,9 @@ def _(run: Run) -> None:
     run.observe("the same, after the old release was free to look", old_form, *release.jobs, columns=COLUMNS)
 
     old_form.finish()
-    run.all_finished_within([first, old_form, behind], 2, bound="either release can read them")
+    run.all_finished_within([first, old_form, behind], 10, bound="either release can read them")
     run.dismiss(old)  # the end of the deploy
     for job in release.jobs:
         job.finish()
-    run.all_finished_within(release.jobs, 2, bound="the new release is idle")
+    run.all_finished_within(release.jobs, 10, bound="the new release is idle")
     run.observe("the end", old_form, *release.jobs, columns=("id", "state", "attempt"))

@@ -54,5 +54,5 @@ def _(run: Run) -> None:
         flow.go_on(5)  # 2.5 L pass, and the thirty wait
         look(run, "which alarms ring for thirty jobs of low priority, with 2 L promised", **promised)
 
-    run.all_finished_within(waiting, 5, bound="no urgent ones come any more")
+    run.all_finished_within(waiting, 10, bound="no urgent ones come any more")
     look(run, "the end", **promised)

@@ -48,5 +48,5 @@ def _(run: Run) -> None:
 
     for job in jobs:
         job.finish()
-    run.all_finished_within(jobs, 2, bound="they were told to end")
+    run.all_finished_within(jobs, 10, bound="they were told to end")
     run.observe("the end", *jobs, columns=("id", "state", "attempt"))

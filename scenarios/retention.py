@@ -110,11 +110,11 @@ def _(run: Run) -> None:
         purge = cleaner.ask_later("purge", done_after=HOUR, failed_after=None, batch=batch)
         cleaner.until_waiting(purge)
         run.worker("worker", reclaim_every=0.5)
-        begun = job.started_within(1, bound="a worker is idle", late="claims-blocked")
+        begun = job.started_within(3, bound="a worker is idle", late="claims-blocked")
         run.observe("a claim while the purge is in a batch", seen="a job was begun" if begun else "no job was begun")
     purge.result()
     look(run, "after a purge: done jobs are kept for an hour, failed ones for ever")
 
     run.ask("purge", done_after=HOUR, failed_after=HOUR, batch=batch)
     look(run, "after another: failed ones are kept for an hour, too")
-    job.finished_within(3, bound="a worker is idle")
+    job.finished_within(10, bound="a worker is idle")

@@ -65,5 +65,5 @@ def _(run: Run) -> None:
 
     job.finish()
     other.finish()
-    run.all_finished_within([job, other], 1, bound="they were told to end")
+    run.all_finished_within([job, other], 5, bound="they were told to end")
     run.observe("the end", job, other, columns=COLUMNS)

@@ -72,6 +72,6 @@ def _(run: Run) -> None:
 
     job.at(run.knob("job"))
     job.finish()
-    job.finished_within(1, bound="it was told to end")
-    run.exited_within(deploy, 1)
+    job.finished_within(10, bound="it was told to end")
+    run.exited_within(deploy, 2)
     run.observe("the end", job, columns=("id", "state", "attempt"))

@@ -50,9 +50,9 @@ def _(run: Run) -> None:
 
     job.finish()
     job.until_finished(by=told)
-    run.exited_within(told, 1)
+    run.exited_within(told, 2)
     run.observe("the jobs after the end of the first", job, *ahead)
 
     run.worker("next", reclaim_every=0.5)
-    run.all_finished_within(ahead, 2, bound="lease + reclaim interval, for what was not given back")
+    run.all_finished_within(ahead, 5, bound="lease + reclaim interval, for what was not given back")
     run.observe("the end", job, *ahead, columns=("id", "state", "attempt"))

@@ -70,5 +70,5 @@ def _(run: Run) -> None:
         run.let_pass(1.5)
         look(run, "which alarms ring 1.5 L later, with 1 L promised", **promised)
 
-    run.all_finished_within([job, *behind], 2, bound="the worker is there")
+    run.all_finished_within([job, *behind], 10, bound="the worker is there")
     look(run, "the end", **promised)

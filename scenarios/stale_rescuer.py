@@ -76,5 +76,5 @@ def _(run: Run) -> None:
     run.observe("what the next reclaim gives back", abandoned, job, columns=COLUMNS, seen=back)
     abandoned.finish()
     job.finish()
-    run.all_finished_within([abandoned, job], 2, bound="they are free, and a worker is idle")
+    run.all_finished_within([abandoned, job], 10, bound="they are free, and a worker is idle")
     run.observe("the end", abandoned, job, columns=COLUMNS)

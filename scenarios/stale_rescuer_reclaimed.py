@@ -64,7 +64,7 @@ def _(run: Run) -> None:
                 "a reclaim comes by", abandoned, job, columns=COLUMNS, seen="it waits" if waits else "it is through"
             )
         run.fault(Terminate(former, during=job))  # its grace is 0: it gives the job back at once
-        run.exited_within(former, 0.5)
+        run.exited_within(former, 1)
         got = run.offer(job, to=owner)
         run.observe("what the new owner gets", abandoned, job, columns=COLUMNS, seen=got)
     back = reclaim.result()
@@ -74,5 +74,5 @@ def _(run: Run) -> None:
     run.observe("what the next reclaim gives back", abandoned, job, columns=COLUMNS, seen=back)
     abandoned.finish()
     job.finish()
-    run.all_finished_within([abandoned, job], 2, bound="they are free, and a worker is idle")
+    run.all_finished_within([abandoned, job], 10, bound="they are free, and a worker is idle")
     run.observe("the end", abandoned, job, columns=COLUMNS)

@@ -109,5 +109,5 @@ def _(run: Run) -> None:
     run.observe("what the reclaim gives back", job, columns=("id", "state", "leased_by", "attempt"), seen=back)
     run.worker("other-3")
     job.finish()
-    job.finished_within(2, bound="it is free at once, and an idle worker polls every 0.1 L")
+    job.finished_within(3, bound="it is free at once, and an idle worker polls every 0.1 L")
     run.observe("the end", job, columns=("id", "state", "attempt"))
