@@ -86,7 +86,7 @@ def _(run: Run) -> None:
 
     for job in jobs:
         job.finish()
-    run.all_finished_within([transient, limited], 10, bound="they were told to end")
+    run.all_finished_within([transient, limited], 4, bound="they were told to end")
     run.need(f"{permanent.name} ended", lambda events: not running(events, permanent.name))
     run.until_over([permanent], within=5)
     run.observe("the end", *jobs, columns=("id", "state", "attempt", "last_error"))
