@@ -45,11 +45,11 @@ WAITING = """
 @skip_locked.script
 def _(run: Run) -> None:
     first = run.enqueue("first")
-    behind = run.load(20)
+    behind = run.load(6)
     with run.fault(Hold(run, first)):
         run.workers("claimer", int(run.knob("claimers")))
         run.until_over(behind, within=0.5)  # in vain if claimers wait
         run.observe("which claimers wait for a lock, and how many jobs are still queued", table=run.query(WAITING))
     first.finish()
-    run.all_finished_within([first, *behind], 10, bound="claimers are idle")
+    run.all_finished_within([first, *behind], 20, bound="claimers are idle")
     run.observe("the end", first)
