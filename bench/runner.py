@@ -128,6 +128,8 @@ class Bench:
                 events = run_arm(stage, self.witness, self.stalls, versions, begun)
             finally:
                 self._live.difference_update(mine)
+                if not own:
+                    server.drop(stage.dsn)
         file = f"{name}/{arm.id}{suffix}.jsonl"
         (self.settings.out / file).write_bytes(dump(events))
         return ArmResult(arm, judge(events, arm.scenario.checks), events, lease, attempt, file)

@@ -43,6 +43,9 @@ class Server(ABC):
         Raises Unavailable where there can be none, PostgresError where it does not start.
         """
 
+    def drop(self, dsn: str) -> None:  # noqa: B027 - what is not dropped goes with the server, or at the end of the run
+        """Drops a database that create_database() made, where that is cheap: thousands of arms fill a disk."""
+
     @abstractmethod
     def describe(self) -> dict[str, str]:
         """Kind, version and the settings that a result depends on; no password."""

@@ -104,6 +104,9 @@ class Cluster(Server):
     def private(self, run_dir: Path) -> "Cluster":
         return _new(self._binaries, self._account, run_dir, self._env)
 
+    def drop(self, dsn: str) -> None:
+        sql.drop_database(self._admin, dsn)
+
     def describe(self) -> dict[str, str]:
         return {"kind": self.kind, "version": self.version, "account": self._account.name, **self._settings}
 

@@ -50,6 +50,13 @@ def create_database(admin: str, name: str) -> str:
     return with_database(admin, name)
 
 
+def drop_database(admin: str, dsn: str) -> None:
+    """Drops the database that `dsn` leads to, whoever is still connected to it."""
+    with session(admin) as connection:
+        name = sql.Identifier(str(conninfo_to_dict(dsn)["dbname"]))
+        connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
+
+
 def drop_databases(admin: str, prefix: str) -> None:
     """Drops every database whose name starts with `prefix`, whoever is still connected to it."""
     with session(admin) as connection:
