@@ -62,7 +62,7 @@ retention = Scenario(
     ],
     checks=[kept_as_told, in_bounded_batches, in_time, recovered, nothing_lost],
     knobs={"done": 250, "failed": 25, "batch": 100},
-    full={"done": 100_000, "failed": 10_000, "batch": 1000},
+    full={"done": 20_000, "failed": 2_000, "batch": 1000},
     needs=("table", "purge"),
 )
 
