@@ -36,10 +36,14 @@ class Execution:
 
 @dataclass
 class Plan:
-    """What each execution of a job is ordered: `orders` at its start, and a finish `lasts` seconds later if set."""
+    """What each execution of a job is ordered: `orders` at its start, and a finish `lasts` seconds later if set.
+
+    `first` are for the next executions only, one each, before all else.
+    """
 
     orders: list[Order] = field(default_factory=list)
     lasts: float | None = None
+    first: list[Order] = field(default_factory=list)
 
 
 class Desk:
@@ -66,6 +70,13 @@ class Desk:
         With `worker`, only those running there now; with `execution`, only that one.
         """
         self._call(self._tell, job, order, worker, execution)
+
+    def tell_next(self, job: str, order: Order, times: int) -> None:
+        """Order it to the next so many executions of `job`, before all else; not to those that are under way."""
+        self._call(self._tell_next, job, order, times)
+
+    def _tell_next(self, job: str, order: Order, times: int) -> None:
+        self._plans.setdefault(job, Plan()).first.extend([order] * times)
 
     def _set_plan(self, jobs: Collection[str], orders: Sequence[Order], lasts: float | None) -> None:
         plans = {job: Plan(list(orders), lasts) for job in jobs}
@@ -145,7 +156,8 @@ class Desk:
         self.history.add("started", **who, pid=hello["pid"], attempt=hello.get("attempt"), **tick)
         self._live[execution.number] = execution
         plan = self._plans.get(execution.job, Plan())
-        for order in plan.orders:
+        first = [plan.first.pop(0)] if plan.first else []
+        for order in [*first, *plan.orders]:
             self._send(execution, order)
         self._schedule(execution, plan)
         ending = "died"
@@ -167,6 +179,8 @@ class Desk:
                         ending = ""
                         self.history.add("raised", **who, error=message["error"])
                         return
+                    case "unable":
+                        raise Rubbish(f"the puppet of {execution.job} is unable to obey: {message['text']}")
                     case other:
                         raise Rubbish(f"the puppet of {execution.job} sent event {other!r}")
         finally:

@@ -1,0 +1,3 @@
+module leaseproof
+
+go 1.19
