@@ -1,7 +1,8 @@
 """Cleans up after the bench, in whatever way it ended.
 
 The janitor is a process of its own. It reads its standard input until the bench is gone, be it by `kill -9`, and then
-ends and removes all that carries the run's id. It takes orders as JSON lines: {"drop": DSN}.
+ends and removes all that carries the run's id. It takes orders as JSON lines: {"drop": DSN}, and {"tidy": NAME, "url":
+URL} for a service of the user's.
 """
 
 import json
@@ -11,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -52,9 +53,16 @@ class Janitor:
 
     def tell_dsn(self, dsn: str) -> None:
         """Has the run's databases on the user's server dropped at the end. Raises JanitorError if it has died."""
+        self._order({"drop": dsn})
+
+    def tell_service(self, name: str, url: str) -> None:
+        """Has a service of the user's tidied up at the end. Raises JanitorError if it has died."""
+        self._order({"tidy": name, "url": url})
+
+    def _order(self, order: Mapping[str, str]) -> None:
         assert self._process.stdin
         try:
-            self._process.stdin.write(json.dumps({"drop": dsn}).encode() + b"\n")
+            self._process.stdin.write(json.dumps(order).encode() + b"\n")
         except BrokenPipeError:
             raise JanitorError(f"the janitor (pid {self._process.pid}) is gone") from None
 
@@ -70,8 +78,11 @@ class Janitor:
             raise JanitorError(f"the janitor failed (status {status})")
 
 
-def clean(run_dir: Path, dsns: Sequence[str] = ()) -> None:
-    """Ends and removes all that a run left. What fails hinders nothing else, and is raised at the end."""
+def clean(run_dir: Path, dsns: Sequence[str] = (), services: Sequence[tuple[str, str]] = ()) -> None:
+    """Ends and removes all that a run left. What fails hinders nothing else, and is raised at the end.
+
+    On the user's servers it does so only by their `dsns` and the `services`' names and URLs.
+    """
     folders = [run_dir, *outside(run_dir)]
     servers = [*run_dir.glob("*/data"), *(folder / "data" for folder in folders[1:])]
     # An ExitStack runs every step whatever the others raise; it runs the last one first.
@@ -81,6 +92,8 @@ def clean(run_dir: Path, dsns: Sequence[str] = ()) -> None:
             steps.callback(_remove, folder)
         for dsn in dsns:
             steps.callback(_drop_databases, dsn, run_dir.name)
+        for name, url in services:
+            steps.callback(_tidy_service, name, url, run_dir.name)
         steps.callback(_remove_containers, run_dir)
         steps.callback(clock.forget, run_dir.name)
         # Twice: first those that are up, gently; then what came of one that was just starting.
@@ -124,6 +137,12 @@ def _drop_databases(dsn: str, run_id: str) -> None:
     sql.drop_databases(dsn, sql.prefix(run_id))
 
 
+def _tidy_service(name: str, url: str, run_id: str) -> None:
+    from bench import services
+
+    services.tidy(name, url, run_id)
+
+
 def _remove_if_empty(folder: Path) -> None:
     with suppress(OSError):  # other runs are there, or were just as fast
         folder.rmdir()
@@ -140,7 +159,8 @@ def main() -> None:
     for signal_ in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_, signal.SIG_IGN)
     orders = [json.loads(line) for line in sys.stdin.buffer]
-    clean(Path(sys.argv[1]), [order["drop"] for order in orders])
+    dsns = [order["drop"] for order in orders if "drop" in order]
+    clean(Path(sys.argv[1]), dsns, [(order["tidy"], order["url"]) for order in orders if "tidy" in order])
 
 
 if __name__ == "__main__":

@@ -47,6 +47,12 @@ class RunDir:
         os.write(lock, json.dumps({"pid": os.getpid(), "started": psutil.Process().create_time()}).encode())
         return cls(path)
 
+    def folder(self, name: str) -> Path:
+        """A new, empty folder, which is gone when the run is."""
+        path = self.path / "folders" / name
+        path.mkdir(parents=True)
+        return path
+
 
 def sweep() -> list[str]:
     """Removes what the runs of dead owners left: processes, servers, containers, folders. Returns their ids."""
