@@ -3,7 +3,6 @@
 A worker's connections are named `NAME ROLE` (`A heartbeat`), or by its name alone where it gives them no roles.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -30,13 +29,3 @@ def of(dsn: str, worker: str, role: str = "") -> list[Backend]:
     with psycopg.connect(dsn, autocommit=True) as connection:
         found = [Backend(*row) for row in connection.execute(WORKERS, (worker,))]
     return [backend for backend in found if role in ("", backend.role)]
-
-
-def terminate(dsn: str, backends: Collection[Backend]) -> None:
-    """Have the server end them: pg_terminate_backend."""
-    import psycopg  # late, as above
-
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM unnest(%s::int[]) AS pid", ([backend.pid for backend in backends],)
-        )

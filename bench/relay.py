@@ -1,4 +1,4 @@
-"""A TCP relay of the bench's own between a worker and its database, on loopback: a network that can be made to fail.
+"""A TCP relay of the bench's own between a worker and its database or broker: a network that can be made to fail.
 
 A connection goes by the port from which the relay reaches the server, which is its `client_port` in pg_stat_activity.
 """
@@ -7,10 +7,11 @@ import asyncio
 import socket
 import struct
 import threading
-from collections.abc import Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, Self, TypeVar
+from urllib.parse import urlsplit
 
 from psycopg.conninfo import conninfo_to_dict
 
@@ -30,7 +31,33 @@ T = TypeVar("T")
 
 
 class RelayError(ValueError):
-    """A DSN that cannot be relayed; says why."""
+    """A DSN or URL that cannot be relayed; says why."""
+
+
+Place = tuple[str, int, Callable[[int], str]]
+"""A host and a port, and what leads to another port of 127.0.0.1 instead."""
+
+
+def place(url: str) -> Place:
+    """Where a service is: its URL, its `host:port`, or a DSN of PostgreSQL's. Raises RelayError."""
+    if url.startswith(("postgresql://", "postgres://")) or ("=" in url and "://" not in url):
+        return _of_postgres(url)
+    parts = urlsplit(url if "://" in url else f"//{url}")
+    host, port = parts.hostname, parts.port
+    if not host or not port:
+        raise RelayError("a relay needs one TCP host and a port in its URL")
+    user = parts.netloc.rpartition("@")[0]
+    front = f"{user}@127.0.0.1" if user else "127.0.0.1"
+    return host, port, lambda mine: parts._replace(netloc=f"{front}:{mine}").geturl().removeprefix("//")
+
+
+def _of_postgres(dsn: str) -> Place:
+    parameters = conninfo_to_dict(dsn)
+    host = str(parameters.pop("hostaddr", None) or parameters.get("host") or "")
+    if not host or host.startswith(("/", "@")) or "," in host:
+        raise RelayError(f"a relay needs one TCP host in its DSN, not {host!r}")
+    port = int(parameters.get("port") or 5432)
+    return host, port, lambda mine: as_url({**parameters, "host": "127.0.0.1", "port": mine})
 
 
 class _Over(Exception):
@@ -48,28 +75,25 @@ class _Link:
 
 
 class Relay:
-    """`with Relay(dsn) as relay:` relays `relay.dsn` to `dsn`. Its methods may be called from any thread.
+    """`with Relay(url) as relay:` relays `relay.url` to `url`. Its methods may be called from any thread.
 
     `swallowed` counts bytes; `cut` and `refused` count connections.
     """
 
-    def __init__(self, dsn: str) -> None:
-        self._parameters = conninfo_to_dict(dsn)
-        host = str(self._parameters.pop("hostaddr", None) or self._parameters.get("host") or "")
-        if not host or host.startswith(("/", "@")) or "," in host:
-            raise RelayError(f"a relay needs one TCP host in its DSN, not {host!r}")
-        self._address: Any = (host, int(self._parameters.get("port") or 5432))
+    def __init__(self, url: str) -> None:
+        host, port, self._through = place(url)
+        self._address: Any = (host, port)
         self._mode: Mode = "pass"
         self._links: set[_Link] = set()
         self.swallowed = self.cut = self.refused = 0
-        self.dsn = ""
+        self.url = ""
 
     def __enter__(self) -> Self:
         """Begin to relay. Raises OSError when the server is not there."""
         with socket.create_connection(self._address, PATIENCE) as trial:
             self._family, self._address = trial.family, trial.getpeername()
         listener, up = socket.create_server(("127.0.0.1", 0), backlog=128), threading.Event()
-        self.dsn = as_url({**self._parameters, "host": "127.0.0.1", "port": listener.getsockname()[1]})
+        self.url = self._through(listener.getsockname()[1])
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run(listener, up)), name="relay", daemon=True)
         self._thread.start()
         up.wait()
@@ -91,6 +115,10 @@ class Relay:
         """Cut the connections of these ports, and refuse all new ones; the others go on."""
         self._do(self._turn("refuse", ports))
 
+    def reset(self) -> None:
+        """Cut all connections there are, and go on."""
+        self._do(self._reset())
+
     def pass_on(self) -> None:
         """Forward everything again. A connection that something was swallowed of is of no use any more: it is cut."""
         self._do(self._turn("pass", []))
@@ -111,6 +139,9 @@ class Relay:
 
     async def _ports(self) -> list[int]:
         return sorted(link.port for link in self._links if link.port)
+
+    async def _reset(self) -> None:
+        await self._turn(self._mode, await self._ports())
 
     async def _turn(self, mode: Mode, ports: Collection[int]) -> None:
         self._mode = mode

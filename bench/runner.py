@@ -1,5 +1,7 @@
 """Runs arms side by side on one server, tries the inconclusive ones again, and writes down what came out."""
 
+from __future__ import annotations
+
 import itertools
 import os
 import resource
@@ -12,9 +14,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from bench import clock, postgres, result
+from bench import clock, postgres, result, services
 from bench.arms import run_arm
 from bench.children import Launcher
 from bench.history import Event, History, dump
@@ -24,6 +26,7 @@ from bench.postgres import Server, Unavailable
 from bench.result import ArmResult, ScenarioResult
 from bench.rundir import RunDir, sweep
 from bench.scenario import Arm, Scenario
+from bench.services import NotOurs, Services
 from bench.stage import Stage
 from bench.stalls import StallMeter
 from bench.subject import Subject
@@ -33,6 +36,9 @@ from bench.witness import Witness
 
 if TYPE_CHECKING:
     from bench.postgres.cluster import Cluster
+    from bench.services.daemon import Daemon
+
+T = TypeVar("T")
 
 TRIES = 3
 """An inconclusive arm is tried again at most twice, each time with a lease twice as long."""
@@ -49,11 +55,20 @@ class Watcher(Protocol):
     def arm_ended(self, scenario: str, arm: str, verdict: str, as_expected: bool) -> None: ...
 
 
+class Unwatched:
+    """Watches nothing: there is one arm, and its outcome says all."""
+
+    def arm_started(self, scenario: str, arm: str, history: Callable[[], list[Event]]) -> None: ...
+
+    def arm_ended(self, scenario: str, arm: str, verdict: str, as_expected: bool) -> None: ...
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a run is given. `lease` is in seconds, `jobs` is how many arms run at once; `cold` forks no warm workers.
 
-    `full` runs the load scenarios at their full size.
+    `full` runs the load scenarios at their full size. `services` are URLs of the user's own, by the service's name. The
+    subject was `given` by its name in `subjects`, or by a path.
     """
 
     subject: Subject
@@ -66,6 +81,20 @@ class Settings:
     jobs: int = field(default_factory=lambda: 4 * (os.cpu_count() or 1))
     seed: int = 0
     cold: bool = False
+    services: Mapping[str, str] = field(default_factory=dict)
+    profile: str = "tuned"
+    given: str = "queue_core"
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """What one arm has to itself: `urls` by variable, a database's `dsn`, and the `server` that it may stop."""
+
+    urls: Mapping[str, str]
+    dsn: str
+    server: Cluster | Daemon | None
+    versions: Mapping[str, str]
+    unsupported: str
 
 
 @dataclass(frozen=True)
@@ -74,11 +103,13 @@ class Bench:
 
     settings: Settings
     run_dir: RunDir
+    janitor: Janitor
     server: Server
     witness: Witness
     stalls: StallMeter
     launch: Launcher
     versions: Mapping[str, str]
+    services: Services = field(default_factory=Services)
     _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _live: set[History] = field(default_factory=set)
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -86,13 +117,14 @@ class Bench:
     def run(self, arm: Arm, watcher: Watcher) -> ArmResult:
         """Run one arm, again where it is inconclusive. Raises Closed when the bench is stopped meanwhile."""
         for attempt in range(1, TRIES + 1):
-            outcome = self._try(arm, attempt, watcher)
+            outcome = self.once(arm, attempt, watcher)
             if outcome.verdict.verdict != "inconclusive" or attempt == TRIES:
                 break
         watcher.arm_ended(arm.scenario.name, arm.id, outcome.verdict.verdict, outcome.expected)
         return outcome
 
-    def _try(self, arm: Arm, attempt: int, watcher: Watcher) -> ArmResult:
+    def once(self, arm: Arm, attempt: int, watcher: Watcher) -> ArmResult:
+        """Run one arm a first, second or third time: the lease is twice as long each time. Raises Closed as above."""
         name = arm.scenario.name
         suffix = "" if attempt == 1 else f".try{attempt}"
         lease = arm.scenario.lease(self.settings.article, self.settings.lease) * 2 ** (attempt - 1)
@@ -105,8 +137,8 @@ class Bench:
                 history.interrupt()
             watcher.arm_started(name, arm.id, history.events)
 
-        with self._private(arm.scenario) as (own, unsupported):
-            server = own or self.server
+        number = next(self._numbers)
+        with self._ground(arm.scenario, number) as ground:
             stage = Stage(
                 arm=arm,
                 launch=self.launch,
@@ -116,42 +148,53 @@ class Bench:
                 full=self.settings.full,
                 longest=self.settings.longest,
                 seed=self.settings.seed,
-                dsn=server.create_database(f"arm_{next(self._numbers)}"),
+                dsn=ground.dsn,
                 witness=self.witness.address,
                 run_id=self.run_dir.id,
                 logs=self.settings.out / name / f"{arm.id}{suffix}",
-                server=own,
-                unsupported=unsupported,
+                folder=self.run_dir.folder(f"arm_{number}"),
+                scratch=self.run_dir.folder(f"arm_{number}_tmp"),
+                server=ground.server,
+                unsupported=ground.unsupported,
+                uses=self.settings.subject.services,
+                services=ground.urls,
+                profile=self.settings.subject.environment(self.settings.profile),
             )
-            versions = result.versions(own.describe()) if own else self.versions
             try:
-                events = run_arm(stage, self.witness, self.stalls, versions, begun)
+                events = run_arm(stage, self.witness, self.stalls, {**self.versions, **ground.versions}, begun)
             finally:
                 self._live.difference_update(mine)
-                if not own:
-                    server.drop(stage.dsn)
         file = f"{name}/{arm.id}{suffix}.jsonl"
         (self.settings.out / file).write_bytes(dump(events))
         return ArmResult(arm, judge(events, arm.scenario.checks), events, lease, attempt, file)
 
     @contextmanager
-    def _private(self, scenario: Scenario) -> Iterator[tuple["Cluster | None", str]]:
-        """A server of an arm's own for as long as the arm lasts, if its scenario asks for one; or what can't be had."""
+    def _ground(self, scenario: Scenario, number: int) -> Iterator[_Ground]:
+        """What an arm has to itself for as long as it lasts, or why it can't have what its scenario asks for."""
+        uses = self.settings.subject.services
+        store = uses[0] if uses else ""
+        unsupported, stopped = "", store if scenario.private else ""
         if scenario.clock and not clock.library():
-            yield None, f"needs {clock.MISSING}"
-            return
-        if not scenario.private:
-            yield None, ""
-            return
-        try:
-            server = self.server.private(self.run_dir.path)
-        except Unavailable as error:
-            yield None, f"needs a server of its own, which it may crash: {error}"
-            return
-        try:
-            yield server, ""
-        finally:
-            server.stop()
+            unsupported, stopped = f"needs {clock.MISSING}", ""
+        elif scenario.private and not store:
+            unsupported = "it has no server that could be stopped"
+        with ExitStack() as stack:
+            cluster: Cluster | None = None
+            try:
+                if stopped == "postgres":
+                    cluster = self.server.private(self.run_dir.path)
+                    stack.callback(cluster.stop)
+                urls, daemon = stack.enter_context(self.services.fresh(number, stopped))
+            except (Unavailable, NotOurs) as error:
+                unsupported = f"needs a server of its own, which it may crash: {error}"
+                urls, daemon = stack.enter_context(self.services.fresh(number))
+            dsn = ""
+            if "postgres" in uses:
+                dsn = (cluster or self.server).create_database(f"arm_{number}")
+            if dsn and not cluster:
+                stack.callback(self.server.drop, dsn)
+            versions = result.versions(cluster.describe()) if cluster else {}
+            yield _Ground(urls, dsn, cluster or daemon, versions, unsupported)
 
     def stop(self) -> None:
         """Make every arm that is under way, and every later one, end at once."""
@@ -174,6 +217,8 @@ def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
         stack.callback(server.stop)
         if server.kind == "dsn":
             janitor.tell_dsn(settings.postgres)
+        needed = services.started(settings.subject.services, settings.services, run_dir.path, janitor.tell_service)
+        others = stack.enter_context(needed)
         witness = stack.enter_context(Witness())
         stalls = stack.enter_context(StallMeter())
         launch: Launcher = settings.subject.launch
@@ -181,7 +226,8 @@ def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
             modules = {twin.subject.__module__ for scenario in scenarios for twin in scenario.twins}
             mark = {"LEASEPROOF_RUN": run_dir.id}
             launch = stack.enter_context(Nursery(settings.subject.warm, sorted(modules), mark)).spawn
-        yield Bench(settings, run_dir, server, witness, stalls, launch, result.versions(server.describe()))
+        versions = {**result.versions(server.describe()), **others.versions}
+        yield Bench(settings, run_dir, janitor, server, witness, stalls, launch, versions, others)
 
 
 @contextmanager
@@ -213,22 +259,32 @@ class Pool:
         self._watcher = watcher
         self._executor = ThreadPoolExecutor(running.settings.jobs, thread_name_prefix="arm")
 
-    def __enter__(self) -> "Pool":
+    def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bench.stop()
         self._executor.shutdown(cancel_futures=True)
 
-    def submit_all(self, arms: Sequence[Arm]) -> dict[tuple[str, str], Future[ArmResult]]:
-        """Start arms, by scenario and id: one of each scenario in turn, so that crowded ones don't come all at once."""
+    def submit(self, task: Callable[[], T]) -> Future[T]:
+        """Start something else among the arms."""
+        return self._executor.submit(task)
+
+    def submit_all(
+        self, arms: Sequence[Arm], run: Callable[[Arm], ArmResult] | None = None
+    ) -> dict[tuple[str, str], Future[ArmResult]]:
+        """Start arms, by scenario and id: one of each scenario in turn, so that crowded ones don't come all at once.
+
+        Each is run on the bench as it is, or by `run`.
+        """
+        run = run or (lambda arm: self._bench.run(arm, self._watcher))
         turns: dict[str, int] = {}
         order: list[tuple[int, int, Arm]] = []
         for arm in arms:
             turns[arm.scenario.name] = turns.get(arm.scenario.name, 0) + 1
             order.append((turns[arm.scenario.name], len(order), arm))
         return {
-            (arm.scenario.name, arm.id): self._executor.submit(self._bench.run, arm, self._watcher)
+            (arm.scenario.name, arm.id): self._executor.submit(run, arm)
             for _, _, arm in sorted(order, key=lambda entry: entry[:2])
         }
 
@@ -254,7 +310,9 @@ def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher,
         "started": started.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "command": command,
         "wall_seconds": round(time.monotonic() - since, 3),
-        "cpu_seconds": round(_cpu_seconds(), 3),
+        "cpu_seconds": round(cpu_seconds(), 3),
+        "given": settings.given,
+        "profile": settings.profile,
         "lease": settings.lease,
         "article": settings.article,
         "full": settings.full,
@@ -271,7 +329,7 @@ def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher,
     return data
 
 
-def _cpu_seconds() -> float:
+def cpu_seconds() -> float:
     """Of the bench and of all its children that have ended, the server included."""
     own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime

@@ -73,12 +73,12 @@ class Staff(Waits):
     ) -> Worker:
         """Start a worker process and wait until it says that it takes jobs.
 
-        Its own reclaim and its LISTEN are off unless set. `via`: it reaches the database through a relay; `clock`: its
+        Its own reclaim and its LISTEN are off unless set. `via`: it reaches its jobs through a relay; `clock`: its
         wall clock is one that the bench can set; `supervised`: when it ends, another of its name is started.
         """
         given = {"slots": 1, "prefetch": 0, "poll": POLL, "reclaim_every": None, "grace": None, "backoff": None}
         wanted = {**given, "queue": None, "listen": False, "version": 1, **options}
-        environment = {} if via is None else {"LEASEPROOF_POSTGRES": via.dsn}
+        environment = {} if via is None else {self._stage.variable: via.url}
         start = partial(self._start, "worker", name, self._in_seconds(wanted), environment, clock)
         worker = start()
         if supervised:
@@ -109,10 +109,10 @@ class Staff(Waits):
         return scheduler
 
     def relay(self) -> Relay:
-        """A relay between a worker and its database: start the worker with `via=` it."""
+        """A relay between a worker and where its jobs are: start the worker with `via=` it."""
         from bench.relay import Relay  # late: a twin's worker process loads this file
 
-        return self._open.enter_context(Relay(self._stage.dsn))
+        return self._open.enter_context(Relay(self._stage.url))
 
     def clock(self, name: str) -> Clock:
         """A wall clock that the bench can set: start a worker with `clock=` it."""

@@ -1,4 +1,4 @@
-"""The database goes down in the middle of a job, twice: by an immediate shutdown, and by kill -9 of all its processes.
+"""The server that has the jobs goes down in the middle of one, twice: at once when told to, and by kill -9.
 
 What was acknowledged is still there: the queued job is queued, the running one is its owner's, the done one is done and
 does not run again. And nobody restarts the worker: it comes back by itself.
@@ -25,10 +25,11 @@ database_crash = Scenario(
     claim="A crash of the database loses no job and makes none run again, and the worker comes back by itself.",
     row=34,
     origin="A2 P",
-    fault="the server is ended by SIGQUIT, and later by SIGKILL, each time in the middle of a job, and started again",
+    fault="the server is ended at once, and later by kill -9, each time in the middle of a job, and started again",
     sham="the server stays up",
     twins=[Twin(Unlogged, "lost")],
     checks=[nothing_lost, handed_out_once, no_overlap, recovered],
+    recovery=False,
     private=True,  # each arm has a server of its own to crash
 )
 
@@ -45,12 +46,12 @@ def _(run: Run) -> None:
     run.fault(Restart(run, during=running))
     run.observe("the jobs, with the server up", done, running, queued, columns=("id", "state", "leased_by", "attempt"))
     running.finish()
-    run.all_finished_within([running, queued], 5, bound="the worker reconnects")
+    run.all_finished_within([running, queued], 10, bound="the worker reconnects")
 
     last = run.enqueue("last")
     last.until_started(by=worker)
     run.fault(Crash(run, during=last))
     run.observe("the jobs, with the server up again", done, running, queued, last, columns=("id", "state", "attempt"))
     last.finish()
-    last.finished_within(5, bound="the worker reconnects")
+    last.finished_within(10, bound="the worker reconnects")
     run.observe("the end", done, running, queued, last, columns=("id", "state", "attempt"))

@@ -115,6 +115,19 @@ def test_databases_are_made_from_many_threads_at_once(shared: Cluster) -> None:
     assert ask(dsns[0], "SHOW server_encoding") == "UTF8"
 
 
+def test_a_database_is_dropped_whoever_is_connected(shared: Cluster) -> None:
+    kept, dropped = shared.create_database("kept"), shared.create_database("dropped")
+    with psycopg.connect(dropped, autocommit=True) as connection:
+        shared.drop(dropped)
+        shared.drop(dropped)
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 1")
+    with psycopg.connect(kept) as connection:
+        names = connection.execute("SELECT datname FROM pg_database").fetchall()
+    assert ("kept",) in names
+    assert ("dropped",) not in names
+
+
 def test_a_name_that_would_be_cut_is_refused(shared: Cluster) -> None:
     with pytest.raises(PostgresError, match="longer than 63 bytes"):
         shared.create_database("x" * 64)

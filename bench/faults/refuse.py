@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bench import backends
 from bench.backends import Backend
-from bench.faults.base import Evidence
-from bench.faults.cut import OnConnections
+from bench.faults.base import Evidence, Fault, NoReceipt, wait_for
+from bench.history import Event
 
 if TYPE_CHECKING:
     from bench.relay import Relay
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from bench.subject import Worker
 
 
-class Refuse(OnConnections):
+class Refuse(Fault):
     """The relay cuts a worker's connections of one role, and refuses all new ones until the fault is lifted.
 
     Receipt: the pids of the backends, gone from pg_stat_activity, and the ports that were cut; at the end, how often a
@@ -24,19 +26,33 @@ class Refuse(OnConnections):
     kind = "refuse"
 
     def __init__(self, relay: Relay, run: Run, worker: Worker, only: str = "listen") -> None:
-        super().__init__(run, worker, only)
         self.relay = relay
+        self.run = run
+        self.worker = worker
+        self.target = worker.name
+        self.only = only
 
     def victims(self) -> list[Backend]:
-        """Those that come through the relay."""
+        """The backends that it is done to now: those that come through the relay."""
         ports = self.relay.ports()
-        return [backend for backend in super().victims() if backend.port in ports]
+        return [each for each in backends.of(self.run.dsn, self.target, self.only) if each.port in ports]
+
+    def hindrance(self, events: Sequence[Event]) -> str:
+        if not self.worker.tree():
+            return f"{self.target} is not alive"
+        return "" if self.victims() else f"{self.target} has no connection to cut"
 
     def inject(self) -> Evidence:
         victims = self.victims()
         self._before = self.relay.refused
         self.relay.refuse([victim.port for victim in victims])
-        return {**self.gone(victims), "ports": [victim.port for victim in victims]}
+        if not victims:
+            raise NoReceipt(f"{self.target} had no connection to cut")
+        if not wait_for(lambda: not set(victims) & set(backends.of(self.run.dsn, self.target))):
+            raise NoReceipt(f"the server still has the connections of {self.target} that were to be cut")
+        about = [(victim.pid, victim.role, victim.port) for victim in victims]
+        pids, roles, ports = (list(each) for each in zip(*about, strict=True))
+        return {"pids": pids, "roles": roles, "ports": ports}
 
     def lift(self) -> Evidence:
         self.relay.pass_on()

@@ -90,32 +90,20 @@ def test_a_black_hole_that_is_never_lifted_has_its_receipt_all_the_same(play: Pl
 # The cut.
 
 
-@pytest.mark.parametrize(("only", "roles"), [("", ["heartbeat", "listen", "main"]), ("heartbeat", ["heartbeat"])])
-def test_a_cut_is_counted_by_the_backends_that_are_gone(only: str, roles: list[str], play: Play) -> None:
-    before: dict[int, str] = {}
+def test_a_cut_is_counted_by_the_ports_that_are_gone(play: Play) -> None:
+    before: dict[int, int] = {}
 
     def script(run: Run) -> None:
-        with at_work(run) as (_, worker, job):
-            before.update((backend.pid, backend.role) for backend in backends.of(run.dsn, "worker"))
-            run.fault(Cut(run, worker, during=job, only=only))
-            cut = [pid for pid, role in before.items() if only in ("", role)]
-            assert not set(cut) & set(pids(run))
-            assert set(before) - set(cut) <= set(pids(run))
+        with at_work(run) as (relay, worker, job):
+            before.update((backend.port, backend.pid) for backend in backends.of(run.dsn, "worker"))
+            run.fault(Cut(relay, worker, during=job))
+            assert before.keys().isdisjoint(relay.ports())
+            until(lambda: set(before.values()).isdisjoint(pids(run)), "the server has noticed")
             job.until_renewed(by=worker)
             assert len(pids(run, "heartbeat")) == 1
 
     (receipt,) = evidence(play(scenario(script)))
-    assert dict(zip(receipt["pids"], receipt["roles"], strict=True)).items() <= before.items()
-    assert sorted(receipt["roles"]) == roles
-
-
-def test_a_cut_need_not_be_in_the_middle_of_a_job(play: Play) -> None:
-    def script(run: Run) -> None:
-        run.fault(Cut(run, run.worker("worker"), only="main"))
-        run.until_over([run.enqueue(lasts=0)], within=20)
-
-    (receipt,) = evidence(play(scenario(script)))
-    assert receipt["roles"] == ["main"]
+    assert sorted(receipt["ports"]) == sorted(before)
 
 
 # The refusal.
@@ -150,7 +138,7 @@ def black_hole(relay: Relay, run: Run, worker: Worker, job: Job) -> Fault:
 
 
 def cut(relay: Relay, run: Run, worker: Worker, job: Job) -> Fault:
-    return Cut(run, worker, during=job)
+    return Cut(relay, worker, during=job)
 
 
 def refuse(relay: Relay, run: Run, worker: Worker, job: Job) -> Fault:
@@ -165,7 +153,7 @@ def refuse(relay: Relay, run: Run, worker: Worker, job: Job) -> Fault:
             "bench.relay.Relay.swallow",
             "nothing was sent to or by worker that the relay could have swallowed",
         ),
-        (cut, "bench.backends.terminate", "the server still has the connections of worker that were to be cut"),
+        (cut, "bench.relay.Relay.reset", "the relay still has the connections of worker that were to be cut"),
         (refuse, "bench.relay.Relay.refuse", "the server still has the connections of worker that were to be cut"),
     ],
 )
@@ -195,7 +183,7 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     ("make", "reason"),
     [
         (black_hole, "worker is not connected through the relay"),
-        (lambda _, run, worker, job: Cut(run, worker, only="listen"), "worker has no connection to cut"),
+        (cut, "worker is not connected through the relay"),
         (refuse, "worker has no connection to cut"),
         (lambda relay, run, worker, job: Refuse(relay, run, worker, only="main"), "worker has no connection to cut"),
     ],

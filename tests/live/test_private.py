@@ -17,8 +17,9 @@ import psutil
 import psycopg
 import pytest
 
-from bench import postgres, runner
+from bench import postgres, runner, services
 from bench.faults.crash import Crash, Restart
+from bench.faults.kill import Kill
 from bench.history import Closed
 from bench.janitor import MARK
 from bench.job import Job
@@ -28,10 +29,12 @@ from bench.rundir import sweep
 from bench.runner import Bench
 from bench.scenario import Arm, Scenario
 from bench.script import SERVER, Run
+from bench.services.redis import Redis, RedisServer
 from tests.fakes import private
 from tests.fakes.sane import Sane
 from tests.fakes.subjects import subject
 from tests.live.conftest import PATIENCE, Outcome, Play, Quiet, exit_code, until
+from tests.services import needed
 
 SANE = subject(Sane)
 
@@ -75,6 +78,7 @@ def test_the_sham_has_a_server_of_its_own_as_well(play: Play, bench: Bench) -> N
 
     def script(run: Run) -> None:
         seen.extend(servers(bench))
+        assert isinstance(run.server, Cluster)
         assert seen == [run.server.data]
         run.fault(Crash(run, during=run.enqueue()))
 
@@ -93,6 +97,44 @@ def test_arms_side_by_side_crash_their_own_and_no_other(bench: Bench, tmp_path: 
         assert len({pid for outcome in outcomes for pid in evidence(outcome)["postmasters"]}) == 6
         assert connection.execute("SELECT 1").fetchone() == (1,)
     assert servers(bench) == []
+
+
+@pytest.fixture
+def on_redis(bench: Bench, tmp_path: Path) -> Iterator[Bench]:
+    """The bench, with a subject that is on Redis, as far as its subject.toml knows."""
+    needed(Redis)
+    with services.started(["redis"], {}, bench.run_dir.path, lambda *_: None) as running:
+        settings = replace(bench.settings, subject=replace(SANE, services=("redis",)), out=tmp_path)
+        yield replace(bench, settings=settings, launch=SANE.launch, services=running)
+
+
+@pytest.mark.parametrize("scenario", [private.restart, private.crash])
+def test_any_other_server_goes_down_and_comes_back_as_well(scenario: Scenario, on_redis: Bench) -> None:
+    outcome = Outcome(on_redis.run(scenario.arms[0], Quiet()))
+    assert outcome.verdict == "pass", outcome.said
+    found = evidence(outcome)
+    old, new = found["pids"]
+    assert old != new
+    assert found["gone"] == [old]
+    assert found["down"] > 0
+
+
+def test_another_server_that_is_not_taken_down_leaves_no_receipt(
+    on_redis: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "TRIES", 1)
+    monkeypatch.setattr("bench.faults.base.RECEIPT_WITHIN", 0.1)
+    monkeypatch.setattr(RedisServer, "crash", lambda _: -signal.SIGKILL)
+    outcome = Outcome(on_redis.run(private.crash.arms[0], Quiet()))
+    assert outcome.verdict == "inconclusive"
+    assert "outlived the kill -9" in outcome.said
+
+
+def test_a_queue_without_a_server_has_none_to_stop(bench: Bench, tmp_path: Path) -> None:
+    settings = replace(bench.settings, subject=replace(SANE, services=()), out=tmp_path)
+    running = replace(bench, settings=settings, launch=SANE.launch)
+    outcome = Outcome(running.run(private.crash.arms[0], Quiet()))
+    assert (outcome.verdict, outcome.said) == ("unsupported", "it has no server that could be stopped")
 
 
 # What leaves no receipt.
@@ -115,10 +157,10 @@ def halfway(server: Cluster) -> int | None:
 SABOTAGE: list[tuple[Scenario, str, Callable[[Cluster], int | None], str]] = [
     (private.crash, "crash", lambda _: None, "outlived the kill -9"),
     (private.crash, "crash", lambda _: -signal.SIGKILL, "outlived the kill -9"),
-    (private.crash, "crash", Cluster.abort, "the postmaster ended with 0, not with -9 as of the kill -9"),
+    (private.crash, "crash", Cluster.abort, "the server ended with 0, not as of the kill -9"),
     (private.crash, "crash", halfway, "the log tells of no recovery"),
     (private.restart, "abort", lambda _: None, "outlived the immediate restart"),
-    (private.restart, "abort", Cluster.crash, "the postmaster ended with -9, not with 0 as of the immediate restart"),
+    (private.restart, "abort", Cluster.crash, "the server ended with -9, not as of the immediate restart"),
 ]
 
 
@@ -177,6 +219,25 @@ def test_a_users_server_is_never_crashed(bench: Bench, dsn: str, tmp_path: Path)
 
 
 # What is left.
+
+
+def test_an_arms_database_goes_with_it(play: Play, bench: Bench) -> None:
+    seen: list[str] = []
+
+    def script(run: Run) -> None:
+        seen.extend(line[0] for line in run.query("SELECT current_database()")[1])
+        worker, job = run.worker("worker"), run.enqueue()
+        job.until_started(by=worker)
+        run.fault(Kill(worker, during=job))
+        job.finish()
+        job.until_finished(by=worker)
+
+    outcome = play(replace(private.scenario(script), private=False), subject=SANE, fault=False)
+    assert outcome.verdict == "pass", outcome.said
+    with psycopg.connect(bench.server.create_database("after")) as connection:
+        names = connection.execute("SELECT datname FROM pg_database").fetchall()
+    assert len(seen) == 1
+    assert (seen[0],) not in names
 
 
 def test_nothing_is_left_of_an_arm_that_breaks(play: Play, bench: Bench) -> None:
@@ -273,11 +334,19 @@ def test_nothing_is_left_of_a_bench_that_ends_in_the_middle_of_crashes(
     until(lambda: not crashing.left(), "nothing is left")
 
 
+def command(process: psutil.Process) -> list[str]:
+    """Its command line; none where it has just ended, as servers that crash do all the time."""
+    with suppress(psutil.NoSuchProcess):
+        return process.cmdline()
+    return []
+
+
 def test_the_next_run_sweeps_where_the_janitor_died_as_well(
     crashing: Crashing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    children = psutil.Process(crashing.process.pid).children()
-    (janitor,) = [process for process in children if "bench.janitor" in process.cmdline()]
+    (janitor,) = [
+        process for process in psutil.Process(crashing.process.pid).children() if "bench.janitor" in command(process)
+    ]
     janitor.kill()
     crashing.end(signal.SIGKILL)
     assert crashing.left()

@@ -36,7 +36,7 @@ def place(dsn: str) -> int:
 
 
 def connect(relay: Relay, name: str = "worker main") -> psycopg.Connection[Any]:
-    return psycopg.connect(relay.dsn, autocommit=True, application_name=name)
+    return psycopg.connect(relay.url, autocommit=True, application_name=name)
 
 
 def ask(connection: psycopg.Connection[Any], statement: bytes = b"SELECT 1") -> Any:
@@ -76,7 +76,7 @@ class Raw:
     """A client that speaks no PostgreSQL."""
 
     def __init__(self, relay: Relay) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", place(relay.dsn)), PATIENCE)
+        self.socket = socket.create_connection(("127.0.0.1", place(relay.url)), PATIENCE)
 
     def send(self, data: bytes = b"hello") -> None:
         self.socket.sendall(data)
@@ -100,9 +100,9 @@ def test_the_dsn_is_the_same_but_for_its_place() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         with Relay(f"postgresql://me:p%40ss%2F@localhost:{port}/db%20x?sslmode=disable&options=-c%20x%3Dy") as relay:
-            parameters = conninfo_to_dict(relay.dsn)
-    assert relay.dsn.startswith("postgresql://me:p%40ss%2F@127.0.0.1:")
-    assert parameters.pop("port") == str(place(relay.dsn)) != str(port)
+            parameters = conninfo_to_dict(relay.url)
+    assert relay.url.startswith("postgresql://me:p%40ss%2F@127.0.0.1:")
+    assert parameters.pop("port") == str(place(relay.url)) != str(port)
     assert parameters == {
         "user": "me",
         "password": "p@ss/",
@@ -113,12 +113,31 @@ def test_the_dsn_is_the_same_but_for_its_place() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "url", ["redis://:p%40=x@localhost:{}/3", "amqp://me:x@127.0.0.1:{}/%2F", "nats://localhost:{}", "127.0.0.1:{}"]
+)
+def test_any_services_url_is_the_same_but_for_its_place(url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with Relay(url.format(port)) as relay:
+            mine = int("".join(filter(str.isdigit, relay.url.partition("127.0.0.1:")[2][:5])))
+            socket.create_connection(("127.0.0.1", mine)).close()
+    assert mine != port
+    assert relay.url == url.replace("localhost", "127.0.0.1").format(mine)
+
+
+@pytest.mark.parametrize("url", ["redis://localhost/0", "nats://:4222", "amqp://"])
+def test_a_url_without_host_or_port_is_refused(url: str) -> None:
+    with pytest.raises(RelayError, match="one TCP host and a port"):
+        Relay(url)
+
+
 def test_a_numeric_address_goes_before_the_name() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         dsn = f"host=no.such.host.invalid hostaddr=127.0.0.1 port={server.getsockname()[1]}"
         with Relay(dsn) as relay:
-            assert conninfo_to_dict(relay.dsn).get("hostaddr") is None
-            assert conninfo_to_dict(relay.dsn)["host"] == "127.0.0.1"
+            assert conninfo_to_dict(relay.url).get("hostaddr") is None
+            assert conninfo_to_dict(relay.url)["host"] == "127.0.0.1"
 
 
 @pytest.mark.parametrize("dsn", ["dbname=x", "host=/tmp", "postgresql:///x", "host=a,b", "postgresql://a:1,b:2/x"])
@@ -138,7 +157,7 @@ def test_without_a_server_there_is_no_relay() -> None:
 
 def test_it_listens_on_loopback_alone(relay: Relay) -> None:
     listening = [c.laddr for c in psutil.Process().net_connections("tcp") if c.status == psutil.CONN_LISTEN]
-    mine = place(relay.dsn)
+    mine = place(relay.url)
     assert [address.ip for address in listening if address.port == mine] == ["127.0.0.1"]
 
 
