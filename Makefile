@@ -5,12 +5,13 @@ BIN := .venv/bin
 SCENARIOS := $(patsubst scenarios/%.py,%,$(filter-out %/__init__.py,$(wildcard scenarios/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help matrix cross list test lint format doctor clean
+.PHONY: help matrix cross matrix-subjects list test lint format doctor clean
 
 help: ## this list
 	@echo "leaseproof, a proof bench for job queues"
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  make subject-NAME     the own environment of a queue in subjects/, if its files have changed"
 	@echo "  make scenario-NAME    one scenario with its timelines; NAME is one of"
 	@for name in $(subst _,-,$(SCENARIOS)); do echo "                          $$name"; done
 
@@ -19,6 +20,12 @@ matrix: $(BIN)/.run ## run all scenarios in all arms, and show the matrix
 
 cross: $(BIN)/.run ## try each guard's twin in every guard's scenario: it must fail in its own, and in no other
 	@$(BIN)/leaseproof cross $(ARGS)
+
+matrix-subjects: $(BIN)/.run ## every queue in subjects/, in both profiles, in all scenarios that apply to it
+	@$(BIN)/leaseproof validate all $(ARGS)
+
+subject-%: $(BIN)/.run
+	@$(BIN)/leaseproof make $* $(ARGS)
 
 scenario-%: $(BIN)/.run
 	@$(BIN)/leaseproof run $* $(ARGS)

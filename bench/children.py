@@ -4,11 +4,15 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Protocol
 
 import psutil
+
+GONE_WITHIN = 5.0
+"""Seconds in which processes that were killed are gone."""
 
 
 class LaunchError(Exception):
@@ -73,6 +77,39 @@ def kill_tree(pid: int) -> None:
     for process in alive_tree(pid):
         with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
+
+
+def kill_left_behind(leader: int, known: Iterable[psutil.Process] = ()) -> None:
+    """kill -9 of whatever the leader of a session has left behind: who is in its session, and who is `known` to be.
+
+    The leader must have been reaped. Again until none is left, since one may have been born meanwhile.
+    """
+    deadline = time.monotonic() + GONE_WITHIN
+    while left := [*_session(leader), *_trees(known)]:
+        for process in left:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(left, timeout=0.05)
+        if time.monotonic() > deadline:
+            return  # The janitor looks for them again at the end of the run, by their environment.
+
+
+def _session(leader: int) -> list[psutil.Process]:
+    """Who is alive in the session of a leader that was reaped.
+
+    A number is not given again while a session goes by it. So where it was, there is nobody left of the old session.
+    """
+    found = []
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError, psutil.NoSuchProcess):
+            if os.getsid(pid) == leader:
+                found.append(psutil.Process(pid))
+    return [] if psutil.pid_exists(leader) else _trees(found)
+
+
+def _trees(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that are alive, with all their descendants."""
+    return [each for process in processes if process.is_running() for each in alive_tree(process.pid)]
 
 
 def how(status: int) -> str:

@@ -1,32 +1,33 @@
-"""The command line: list, run, matrix, cross, check, doctor."""
+"""The command line: what it is, and the commands that run scenarios; the others are in cli_*.py."""
 
 import argparse
 import json
 import os
-import random
 import shlex
 import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from rich.console import Console
 
-from bench import cross, discover, doctor, runner
+from bench import cli_offline, cli_options, cli_subject, cli_validate, cross, discover, doctor, runner, services
+from bench.cli_options import Usage
 from bench.discover import UnknownName
+from bench.expect import ExpectError
 from bench.history import Closed, HistoryError, load
+from bench.init import InitError
+from bench.made import MakeError
 from bench.postgres import PostgresError, redact
 from bench.rundir import RunDirError
-from bench.scenario import Arm, Scenario
+from bench.scenario import Arm
+from bench.services import ServiceError
 from bench.stalls import measure
 from bench.subject import SubjectError
 from bench.twins import TwinError, difference
-from bench.verdict import as_expected, judge
-from reports.catalogue import page
 from reports.console import ascii_only, make_console
 from reports.cross import cross_table
 from reports.live import Live
@@ -47,6 +48,10 @@ examples:
   leaseproof matrix                            all scenarios, all arms
   leaseproof matrix --postgres postgresql://me@localhost/postgres
   leaseproof cross                             each guard's twin in every guard's scenario
+  leaseproof init my-queue --lang python       begin with a queue of your own: docs/subjects.md
+  leaseproof lint my-queue                     does its adapter keep the contract?
+  leaseproof validate my-queue                 each scenario that applies to it, in both of its profiles
+  leaseproof validate all --expect known.toml  all in subjects/; a finding that is not in the file is told
   leaseproof check leaseproof-runs/latest/worker-death/sound-fault.jsonl
 """
 
@@ -59,8 +64,17 @@ Show = Callable[[dict[str, Any], Console, Path], None]
 """Shows a result, whose run is in a folder."""
 
 
-class Usage(Exception):
-    """Wrong usage: names the thing and the cure."""
+WRONG_USAGE = (
+    Usage,
+    UnknownName,
+    SubjectError,
+    PostgresError,
+    ServiceError,
+    HistoryError,
+    ExpectError,
+    InitError,
+    RunDirError,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,9 +84,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = options.command(options)
         return code
-    except (Usage, UnknownName, SubjectError, PostgresError, HistoryError, RunDirError) as error:
+    except WRONG_USAGE as error:
         print(f"leaseproof: {redact(str(error))}", file=sys.stderr)
         return 2
+    except MakeError as error:
+        print(f"leaseproof: {error}", file=sys.stderr)
+        return 4
     except TwinError as error:
         print(f"leaseproof: the one-variable rule is broken: {error}", file=sys.stderr)
         return 4
@@ -104,124 +121,31 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"leaseproof {doctor.own_version()}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
-    command = commands.add_parser("list", help="the scenarios, what each claims, and its twins")
-    command.add_argument("--markdown", action="store_true", help="as a page of Markdown: docs/scenarios.md")
-    _outputs(command)
-    command.set_defaults(command=_list)
+    cli_offline.add(commands, cli_options.outputs)
 
     command = commands.add_parser("run", help="run the named scenarios and show their timelines")
     command.add_argument("names", nargs="+", metavar="NAME", help="a scenario, as `leaseproof list` has it")
-    _running(command)
+    cli_options.running(command)
     command.set_defaults(command=_run)
 
     command = commands.add_parser("matrix", help="run all scenarios in all arms and show the matrix")
-    _running(command)
+    cli_options.running(command)
     command.set_defaults(command=_matrix)
 
     command = commands.add_parser("cross", help="try the twins of scenarios in one another's, and show who fails where")
     command.add_argument(
         "names", nargs="*", metavar="NAME", help="scenarios (default: those that differ by which guard is missing)"
     )
-    _running(command)
+    cli_options.running(command)
     command.set_defaults(command=_cross)
 
-    command = commands.add_parser("check", help="judge a saved history again, without a queue")
-    command.add_argument("history", type=Path, metavar="HISTORY", help="a .jsonl file of an earlier run")
-    _outputs(command)
-    command.set_defaults(command=_check)
+    cli_subject.add(commands, cli_options.places, cli_options.outputs, cli_options.settings)
+    cli_validate.add(commands, cli_options.validating, cli_options.settings, _carry_out)
 
     command = commands.add_parser("doctor", help="what this machine has, what is missing, and how to get it")
-    _outputs(command)
+    cli_options.outputs(command)
     command.set_defaults(command=lambda options: doctor.report(sys.stdout, options.json))
     return parser
-
-
-def _outputs(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--json", action="store_true", help="print JSON instead of text")
-    command.add_argument("--plain", action="store_true", help="no colour, no live drawing, ASCII signs only")
-
-
-def _running(command: argparse.ArgumentParser) -> None:
-    default = os.environ.get("LEASEPROOF_POSTGRES", "auto")
-    command.add_argument(
-        "--postgres",
-        default=default,
-        metavar="WHERE",
-        help="auto, embedded, system, docker[:image] or a DSN (default: $LEASEPROOF_POSTGRES or auto)",
-    )
-    command.add_argument("--lease", type=_seconds, default=1.0, metavar="S", help="the lease L in seconds (default: 1)")
-    command.add_argument("--article", action="store_true", help="the article's own seconds where a scenario has them")
-    command.add_argument("--full", action="store_true", help="load scenarios at their full size (5,000 jobs, ...)")
-    command.add_argument(
-        "--longest",
-        type=_seconds,
-        default=60.0,
-        metavar="S",
-        help="the longest recovery to wait for, of a queue that takes longer by its own word (default: 60)",
-    )
-    command.add_argument(
-        "--arms",
-        action="append",
-        default=[],
-        metavar="ARM",
-        help="only these arms: an id, or sound, twin, fault, sham, or a twin's name; may be repeated",
-    )
-    command.add_argument(
-        "--jobs", type=_count, default=None, metavar="N", help="arms at once (default: 4 for each CPU)"
-    )
-    command.add_argument("--seed", type=int, default=None, help="for the backoff's jitter; recorded in the results")
-    command.add_argument(
-        "--subject", default="queue_core", help="a folder in subjects/, or a path (default: queue_core)"
-    )
-    command.add_argument("--out", type=Path, metavar="DIR", help="for the results (default: leaseproof-runs/<time>)")
-    command.add_argument("--cold", action="store_true", help="start each worker afresh instead of forking a warm one")
-    command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
-    _outputs(command)
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 3600:
-        raise argparse.ArgumentTypeError(f"{text} is not a lease: it is more than 0 s and less than an hour")
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if not 1 <= value <= 100:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of arms from 1 to 100")
-    return value
-
-
-def _list(options: argparse.Namespace) -> int:
-    known = discover.scenarios()
-    if options.json:
-        print(json.dumps([_describe(scenario) for scenario in known], indent=1))
-        return 0
-    if options.markdown:
-        print(page([_describe(scenario) for scenario in known]), end="")
-        return 0
-    for scenario in known:
-        print(f"{scenario.name}\n    {scenario.claim}")
-        for twin in scenario.twins:
-            print(f"    twin {twin.name} ({difference(twin).member}) -> {twin.anomaly}")
-    return 0
-
-
-def _describe(scenario: Scenario) -> dict[str, Any]:
-    return {
-        "name": scenario.name,
-        "claim": scenario.claim,
-        "row": scenario.row,
-        "origin": scenario.origin,
-        "fault": scenario.fault,
-        "sham": scenario.sham,
-        "twins": [
-            {"name": t.name, "member": difference(t).member, "anomaly": t.anomaly, "summary": t.summary}
-            for t in scenario.twins
-        ],
-        "arms": [arm.id for arm in scenario.arms],
-    }
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -242,9 +166,7 @@ def _cross(options: argparse.Namespace) -> int:
 
 def _perform(options: argparse.Namespace, candidates: Sequence[Arm], show: Show) -> int:
     chosen = discover.pick_arms(candidates, options.arms)
-    if not options.postgres:
-        raise Usage("--postgres is empty: give auto, embedded, system, docker[:image] or a DSN")
-    settings = _settings(options)
+    settings = cli_options.settings(options)
     arms: dict[str, list[Arm]] = {}
     for arm in chosen:
         # A twin is a class of queue_core's: for another subject there is only the sound side of the matrix.
@@ -254,19 +176,29 @@ def _perform(options: argparse.Namespace, candidates: Sequence[Arm], show: Show)
         raise Usage(f"nothing is left to run: {settings.subject.name} has no twins, and --arms asks for nothing else")
     if options.dry_run:
         return _dry_run(settings, arms)
-    _check_lease(settings)
-    _check_out(settings.out)
-    screen = make_console(sys.stdout, plain=options.plain, width=None)
-    progress = make_console(sys.stderr, plain=options.plain, width=None)
     plan = [(name, arm.id) for name, picked in arms.items() for arm in picked]
-    with Live(progress, plan, single=len(arms) == 1) as live:
-        data = runner.run(settings, arms, live, _command())
-    _link_latest(settings.out)
+    data = _carry_out(options, settings, plan, lambda live, command: runner.run(settings, arms, live, command))
     if options.json:
         print(json.dumps(data, ensure_ascii=False, indent=1))
         return int(data["exit_code"])
-    show(data, screen, settings.out)
+    show(data, make_console(sys.stdout, plain=options.plain, width=None), settings.out)
     return int(data["exit_code"])
+
+
+def _carry_out(
+    options: argparse.Namespace,
+    settings: runner.Settings,
+    plan: Sequence[tuple[str, str]],
+    run: Callable[[runner.Watcher, str], dict[str, Any]],
+) -> dict[str, Any]:
+    """A run, with the checks before it and its progress; it is given its watcher, and what was typed."""
+    _check_lease(settings)
+    _check_out(settings.out)
+    progress = make_console(sys.stderr, plain=options.plain, width=None)
+    with Live(progress, plan, single=len({name for name, _ in plan}) == 1) as live:
+        data = run(live, _command())
+    _link_latest(settings.out)
+    return data
 
 
 def _show_scenarios(data: dict[str, Any], screen: Console, out: Path) -> None:
@@ -288,28 +220,15 @@ def _show_cross(data: dict[str, Any], screen: Console, out: Path) -> None:
     screen.print(cross_table(data, screen.width, ascii_only(screen), str(_shown(out))))
 
 
-def _settings(options: argparse.Namespace) -> runner.Settings:
-    jobs = {} if options.jobs is None else {"jobs": options.jobs}
-    return runner.Settings(
-        subject=discover.subject(options.subject),
-        out=options.out or Path("leaseproof-runs") / datetime.now().strftime("%Y-%m-%d-%H%M%S"),
-        postgres=options.postgres,
-        lease=options.lease,
-        article=options.article,
-        full=options.full,
-        longest=options.longest,
-        cold=options.cold,
-        seed=random.SystemRandom().randrange(2**31) if options.seed is None else options.seed,
-        **jobs,
-    )
-
-
 def _command() -> str:
     return shlex.join(["leaseproof", *map(redact, sys.argv[1:])])  # first, for quoting would hide a password from it
 
 
 def _dry_run(settings: runner.Settings, arms: dict[str, list[Arm]]) -> int:
     print(f"would run {sum(map(len, arms.values()))} arms, {settings.jobs} at a time, on {redact(settings.postgres)}")
+    for name in settings.subject.services:
+        if name in services.OTHERS:
+            print(f"would use for {name}: {redact(settings.services.get(name, 'its own'))}")
     print(f"would write the results to {settings.out}")
     for name, picked in arms.items():
         scenario = picked[0].scenario
@@ -352,33 +271,6 @@ def _link_latest(out: Path) -> None:
 
 def _shown(out: Path) -> Path:
     return out.relative_to(Path.cwd()) if out.is_relative_to(Path.cwd()) else out
-
-
-def _check(options: argparse.Namespace) -> int:
-    events = load(options.history)
-    known = discover.scenarios()
-    try:
-        (scenario,) = discover.pick([events[0]["scenario"]], known)
-        arm = events[0]["arm"]
-        verdict = judge(events, scenario.checks)
-        expected, id = as_expected(verdict, arm["expected"], arm["also"]), arm["id"]
-    except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise HistoryError(f"{options.history} lacks what a history has: {error!r}") from error
-    unsupported = verdict.verdict == "unsupported"
-    if options.json:
-        anomalies = [{"name": a.name, "text": a.text, "events": list(a.events)} for a in verdict.anomalies]
-        answer = {"verdict": verdict.verdict, "anomalies": anomalies, "reason": verdict.reason, "as_expected": expected}
-        print(json.dumps({"scenario": scenario.name, "arm": id, **answer}, ensure_ascii=False, indent=1))
-    else:
-        said = "nothing was run" if unsupported else "as it must be" if expected else "not as it must be"
-        print(f"{scenario.name} {id}: {verdict.verdict}, {said}")
-        for anomaly in verdict.anomalies:
-            print(f"    {anomaly.name}: {anomaly.text} (lines {', '.join(str(i + 1) for i in anomaly.events)})")
-        if verdict.reason:
-            print(f"    {verdict.reason}")
-    if verdict.verdict in ("inconclusive", "error"):
-        return {"inconclusive": 3, "error": 4}[verdict.verdict]
-    return 0 if expected or unsupported else 1
 
 
 if __name__ == "__main__":

@@ -33,8 +33,13 @@ class Row(dict[str, str | None]):
         super().__init__(row)
         self._columns = columns
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the queue has a record of the job."""
+        return self["state"] != "absent"
+
     def __missing__(self, column: str) -> str | None:
-        if self["state"] == "absent" or (self._columns is not None and column not in self._columns):
+        if not self.is_there or (self._columns is not None and column not in self._columns):
             return None
         raise AdapterFault(f"inspect: the row of {self['id']} has no `{column}`, and this scenario looks at it")
 
@@ -51,6 +56,13 @@ def check_describe(answer: Mapping[str, Any]) -> None:
         value = answer.get(field)
         if value is not None and not (isinstance(value, (int, float)) and value > 0):
             raise AdapterFault(f"describe: {field} is a number of seconds above 0, or null, not {value!r}")
+    if not isinstance(value := answer.get("retry_after", 0), (int, float)) or value < 0:
+        raise AdapterFault(f"describe: retry_after is a number of seconds, not {value!r}")
+    if not isinstance(value := answer.get("slots", 1), int) or value < 1:
+        raise AdapterFault(f"describe: slots is a number of jobs from 1 on, not {value!r}")
+    for field in ("children", "deals"):
+        if not isinstance(value := answer.get(field, False), bool):
+            raise AdapterFault(f"describe: {field} is true or false, not {value!r}")
     for field in ("tells", "options", "columns"):
         value = answer.get(field, [])
         if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):

@@ -55,14 +55,43 @@ def _words(arm: Arm) -> set[str]:
 
 def subject(name: str) -> Subject:
     """A subject by the name of its folder in `subjects`, or by a path to a folder with a subject.toml."""
-    shelf = Path(next(iter(importlib.import_module("subjects").__path__)))
-    for folder in (shelf / name, Path(name)):
-        if (folder / "subject.toml").is_file():
-            return Subject.load(folder.resolve())
-    known = sorted(path.parent.name for path in shelf.glob("*/subject.toml"))
+    return Subject.load(folder(name))
+
+
+def folder(name: str) -> Path:
+    """The folder of a subject by name or by path. Raises SubjectError."""
+    for place in (_shelf() / name, Path(name)):
+        if (place / "subject.toml").is_file():
+            return place.resolve()
+    known = [place.name for place in _all()]
     raise SubjectError(
         f"there is no subject {name!r}{_nearest(name, known)}; known are {', '.join(known)}, or give a folder"
     )
+
+
+def folders(names: Sequence[str], besides: str) -> list[tuple[str, Path]]:
+    """The folders of subjects, each once, with what was given; for `all`, each in `subjects` but one.
+
+    Raises SubjectError.
+    """
+    found: dict[Path, str] = {}
+    for name in names:
+        if name == "all":
+            for place in _all():
+                if place.name != besides:
+                    found.setdefault(place, place.name)
+        else:
+            found.setdefault(folder(name), name)
+    return [(given, place) for place, given in found.items()]
+
+
+def _shelf() -> Path:
+    return Path(next(iter(importlib.import_module("subjects").__path__)))
+
+
+def _all() -> list[Path]:
+    """The folders of all subjects in `subjects`."""
+    return sorted(path.parent.resolve() for path in _shelf().glob("*/subject.toml"))
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

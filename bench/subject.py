@@ -1,6 +1,7 @@
 """A subject: the queue under test behind the contract. One control process, any number of worker processes."""
 
 import contextlib
+import difflib
 import json
 import os
 import queue
@@ -8,14 +9,26 @@ import signal
 import sys
 import threading
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import psutil
 
-from bench.children import Child, Launcher, LaunchError, alive_tree, environment, how, kill_tree, last_words, spawn
+from bench import services
+from bench.children import (
+    Child,
+    Launcher,
+    LaunchError,
+    alive_tree,
+    environment,
+    how,
+    kill_left_behind,
+    kill_tree,
+    last_words,
+    spawn,
+)
 from bench.contract import PROTOCOL, AdapterFault
 from bench.history import History
 
@@ -31,8 +44,17 @@ _KEYS = {
     "services": list,
     "warm": str,
     "twins": bool,
+    "make": list,
+    "profiles": dict,
 }
 _REQUIRED = ("name", "protocol", "control", "worker")
+
+PROFILES = ("default", "tuned")
+"""As the queue's own documentation has it on its first page, and as an expert sets it for the lease of a run."""
+
+
+KNOWN = "known.toml"
+"""In a subject's folder: the record of what is known of it, see bench/expect.py."""
 
 
 class SubjectError(Exception):
@@ -41,13 +63,19 @@ class SubjectError(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """What subject.toml says. `warm` is a function that serves both commands in Python; `twins`: it can load one."""
+    """What subject.toml says. `warm` is a function that serves both commands in Python; `twins`: it can load one.
+
+    `make` are the commands that make its own environment, and `profiles` what it says of each of PROFILES, if anything.
+    """
 
     name: str
     commands: Mapping[str, tuple[str, ...]]
     folder: Path
     warm: str = ""
     twins: bool = False
+    services: tuple[str, ...] = ("postgres",)
+    make: tuple[tuple[str, ...], ...] = ()
+    profiles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def load(cls, folder: Path) -> "Subject":
@@ -61,7 +89,7 @@ class Subject:
             raise SubjectError(f"{path} is not TOML: {error}") from error
         for key, value in table.items():
             if key not in _KEYS:
-                raise SubjectError(f"{path} has the unknown key {key!r}; known are: {', '.join(_KEYS)}")
+                raise SubjectError(_unknown(f"{path} has the unknown key", key, _KEYS))
             if not isinstance(value, _KEYS[key]):
                 raise SubjectError(f"{path}: {key} must be a {_KEYS[key].__name__}, not {value!r}")
         for key in _REQUIRED:
@@ -69,17 +97,80 @@ class Subject:
                 raise SubjectError(f"{path} lacks the key {key!r}")
         if table["protocol"] != PROTOCOL:
             raise SubjectError(f"{path} is for protocol {table['protocol']}; this leaseproof speaks {PROTOCOL}")
-        if table.get("services", ["postgres"]) != ["postgres"]:
-            raise SubjectError(f"{path}: the only service that this leaseproof can start is postgres")
+        needed = tuple(map(str, table.get("services", ["postgres"])))
+        for service in needed:
+            if service not in services.NAMES:
+                raise SubjectError(f"{path}: {services.unknown(service)}")
+        make = table.get("make", [])
+        if not all(isinstance(command, list) and command for command in make):
+            raise SubjectError(f"{path}: make must be a list of commands, each a list of strings, not {make!r}")
+        _check_profiles(path, table.get("profiles", {}))
         given: list[str] = [command for command in ("control", "worker", "scheduler") if command in table]
-        commands = {command: tuple(map(str, table[command])) for command in given}
-        return cls(table["name"], commands, folder, table.get("warm", ""), table.get("twins", False))
+        return cls(
+            table["name"],
+            {command: tuple(map(str, table[command])) for command in given},
+            folder,
+            table.get("warm", ""),
+            table.get("twins", False),
+            needed,
+            tuple(tuple(map(str, command)) for command in make),
+            table.get("profiles", {}),
+        )
+
+    @property
+    def env(self) -> Path:
+        """The folder of its own environment, which `make` makes."""
+        return self.folder / ".env"
+
+    def argv(self, command: Sequence[str]) -> list[str]:
+        """A command with `{python}` (the bench's own), `{folder}` and `{env}` filled in."""
+        places = {"{python}": sys.executable, "{folder}": str(self.folder), "{env}": str(self.env)}
+        filled = []
+        for part in command:
+            for place, value in places.items():
+                part = part.replace(place, value)
+            filled.append(part)
+        return filled
+
+    def environment(self, profile: str) -> dict[str, str]:
+        """What its processes are told of a profile: its name, and what subject.toml sets in it, as JSON."""
+        about = self.profiles.get(profile, {})
+        settings = {key: value for key, value in about.items() if key not in _ABOUT}
+        return {"LEASEPROOF_PROFILE": profile, "LEASEPROOF_SETTINGS": json.dumps(settings)}
 
     def launch(self, command: str, env: Mapping[str, str], files: tuple[int, int, int]) -> Child:
-        """Start a command afresh, `{python}` (the bench's own) and `{folder}` filled in. Raises LaunchError."""
-        places = {"{python}": sys.executable, "{folder}": str(self.folder)}
-        argv = [places.get(part, part.replace("{folder}", str(self.folder))) for part in self.commands[command]]
-        return spawn(argv, env, files)
+        """Start a command afresh. Raises LaunchError."""
+        if command not in self.commands:
+            raise LaunchError(f"{self.folder / 'subject.toml'} has no command `{command}`")
+        argv = self.argv(self.commands[command])
+        try:
+            return spawn(argv, env, files)
+        except LaunchError as error:
+            if self.make and not self.env.exists():
+                raise LaunchError(f"{error}; make its environment first: leaseproof make {self.folder.name}") from error
+            raise
+
+
+_ABOUT = ("about", "docs")
+"""What a profile says of itself: a sentence, and the page of the queue's documentation that it follows."""
+
+
+def _check_profiles(path: Path, profiles: Mapping[str, Any]) -> None:
+    for name, profile in profiles.items():
+        if name not in PROFILES:
+            raise SubjectError(_unknown(f"{path} has the unknown profile", name, PROFILES))
+        if not isinstance(profile, dict):
+            raise SubjectError(f"{path}: profiles.{name} must be a table, not {profile!r}")
+    for name in PROFILES if profiles else ():
+        for key in _ABOUT:
+            if not isinstance(profiles.get(name, {}).get(key), str):
+                raise SubjectError(f"{path}: [profiles.{name}] lacks the key {key!r}, a string")
+
+
+def _unknown(what: str, name: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, known := list(known), n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{what} {name!r}; {hint}known are: {', '.join(known)}"
 
 
 class Control:
@@ -124,8 +215,7 @@ class Control:
     def ask(self, request: str, within: float | None = None, **fields: Any) -> dict[str, Any]:
         """Send one request and return its answer. Raises AdapterFault when it dies, hangs, refuses or talks rubbish."""
         within = ANSWER_WITHIN if within is None else within
-        self._asked += 1
-        self._unsent.put(json.dumps({"id": self._asked, "request": request, **fields}).encode() + b"\n")
+        self.say(request, **fields)
         try:
             line = self._lines.get(timeout=within)
         except queue.Empty:
@@ -135,6 +225,22 @@ class Control:
             status = how(self._child.wait())
             raise AdapterFault(f"the control process died at `{request}` {status}{last_words(self._log)}")
         return self._answer(request, line)
+
+    def say(self, request: str, **fields: Any) -> None:
+        """Send one request, and wait for nothing: for `stop`, which needs no answer."""
+        self._asked += 1
+        self._unsent.put(json.dumps({"id": self._asked, "request": request, **fields}).encode() + b"\n")
+
+    def hang_up(self) -> None:
+        """Close its stdin."""
+        self._unsent.put(None)
+
+    def ended_within(self, seconds: float) -> int | None:
+        """Its status, if it ends by itself in so many seconds."""
+        waiter = threading.Thread(target=self._child.wait, daemon=True)
+        waiter.start()
+        waiter.join(seconds)
+        return None if waiter.is_alive() else self._child.wait()
 
     def _answer(self, request: str, line: bytes) -> dict[str, Any]:
         try:
@@ -178,6 +284,8 @@ class Worker:
         self.log = log
         self.history = history
         self.dismissed = False
+        self.orphans: list[psutil.Process] = []
+        """Its children that may have outlived it, wherever they are now."""
         with log.open("ab") as output, open(os.devnull, "rb") as nothing:
             files = (nothing.fileno(), output.fileno(), output.fileno())
             try:
@@ -205,11 +313,13 @@ class Worker:
         return alive_tree(self.pid)
 
     def cpu_seconds(self) -> float:
-        """What it and all its descendants that are alive have burnt so far, in seconds."""
+        """What it and all its descendants have burnt so far, in seconds: those that are alive, or were waited for."""
         times = [process.cpu_times() for process in self.tree()]
-        return sum(time.user + time.system for time in times)
+        return sum(t.user + t.system + t.children_user + t.children_system for t in times)
 
     def close(self) -> None:
-        """End it, whatever state it is in, and wait until it is reaped."""
-        kill_tree(self.pid)
+        """End it, whatever state it is in, wait until it is reaped, and end what it has left behind."""
+        if self._reaper.is_alive():  # else its number may be another's by now
+            kill_tree(self.pid)
         self._reaper.join()
+        kill_left_behind(self.pid, self.orphans)

@@ -24,3 +24,14 @@ def test_codes(drain: dict[str, object]) -> None:
 def test_codes_that_are_none(drain: dict[str, object], field: str) -> None:
     with pytest.raises(AdapterFault, match=rf"describe: drain\.{field} is a list of whole numbers"):
         check_describe(Sane.describe | {"drain": drain})
+
+
+@pytest.mark.parametrize("seconds", [0, 0.5, 30])
+def test_a_wait_before_a_retry(seconds: float) -> None:
+    check_describe(Sane.describe | {"retry_after": seconds})
+
+
+@pytest.mark.parametrize("seconds", [-1, "30", None])
+def test_a_wait_that_is_none(seconds: object) -> None:
+    with pytest.raises(AdapterFault, match="describe: retry_after is a number of seconds, not "):
+        check_describe(Sane.describe | {"retry_after": seconds})

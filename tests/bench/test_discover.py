@@ -164,7 +164,9 @@ def test_a_subject_by_a_relative_path(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_subject_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(SubjectError, match=r"no subject 'queue_cor'; did you mean 'queue_core'.*known are queue_core"):
+    with pytest.raises(
+        SubjectError, match=r"no subject 'queue_cor'; did you mean 'queue_core'.*known are .*queue_core"
+    ):
         subject("queue_cor")
     with pytest.raises(SubjectError, match="or give a folder"):
         subject(str(tmp_path))

@@ -1,7 +1,10 @@
 """The miniatures: each is the sane fake but for one misbehaviour, which its docstring names."""
 
+import contextlib
+import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 from typing import Any
@@ -257,3 +260,210 @@ class SaysNothing(Sane):
     def ready(self) -> None:
         super().ready()
         self.line._socket.sendall(b"{}\n")
+
+
+class HoldsForAnHour(Sane):
+    """Does nothing wrong, but holds a job for an hour unrenewed."""
+
+    describe: Message = Sane.describe | {"lease": 3600.0}
+
+
+# The adapter's faults that only a lint or a smoke sees: what it declares is not so.
+
+
+class MisspellsAField(Sane):
+    """Describes itself with a field that there is not, nearly."""
+
+    describe: Message = Sane.describe | {"tels": ["outcome"]}
+
+
+class PromisesToTell(Sane):
+    """Says that its workers tell of what they do, and they tell nothing."""
+
+    describe: Message = Sane.describe | {"tells": ["renewed", "outcome"]}
+
+    def ready(self) -> None:
+        super().ready()
+        self.line.say = lambda event, **fields: None  # type: ignore[method-assign]
+
+
+class PromisesToTellOfReclaims(Sane):
+    """Says that its workers tell of their reclaims, and they have none."""
+
+    describe: Message = Sane.describe | {"tells": ["reclaimed"]}
+
+
+class PromisesADelay(Sane):
+    """Says that it takes a delay, and leaves it to nobody."""
+
+    describe: Message = Sane.describe | {"options": ["delay"]}
+
+
+class PromisesAKey(Sane):
+    """Says that a key is unique, and puts in whatever comes."""
+
+    describe: Message = Sane.describe | {"options": ["key"]}
+
+
+class PromisesPriorities(Sane):
+    """Says that it takes a priority, and can't."""
+
+    describe: Message = Sane.describe | {"options": ["priority"]}
+
+    def reply(self, id: int, answer: Message) -> None:
+        if answer == {"error": "no priorities"}:
+            print(json.dumps({"id": id, **answer}), flush=True)
+        else:
+            super().reply(id, answer)
+
+    def answer(self, message: Message) -> Message:
+        if any("priority" in job for job in message.get("jobs", [])):
+            return {"error": "no priorities"}
+        return super().answer(message)
+
+
+class PromisesAConnection(Sane):
+    """Says that its handlers have connections, and gives them none."""
+
+    describe: Message = Sane.describe | {"options": ["connection"]}
+
+
+class TurnsTheOrder(Sane):
+    """Runs the last job first."""
+
+    def sql(self, statement: str, **values: Any) -> list[dict[str, Any]]:
+        return super().sql(statement.replace("min(id)", "max(id)"), **values)
+
+
+class MixesUpItsIds(Sane):
+    """Answers the right ids, in the wrong order."""
+
+    def answer(self, message: Message) -> Message:
+        answer = super().answer(message)
+        return {"ids": answer["ids"][::-1]} if message["request"] == "enqueue" else answer
+
+
+class KnowsEverything(Sane):
+    """Says of a job that it never saw that it is done."""
+
+    def inspect(self, id: str) -> Message:
+        row = super().inspect(id)
+        return row | {"state": "done"} if row["state"] == "absent" else row
+
+
+class NeverSawIt(Sane):
+    """Can't say anything of a job that it does not know."""
+
+    def reply(self, id: int, answer: Message) -> None:
+        if any(row["state"] == "absent" for row in answer.get("rows", [])):
+            print(json.dumps({"id": id, "error": "no such job"}), flush=True)
+        else:
+            super().reply(id, answer)
+
+
+class CountsFromZero(Sane):
+    """Tells its puppets that the first attempt is attempt 0."""
+
+    def run(self, job: Held) -> None:
+        puppet.obey(job.name, job.attempt - 1)
+
+
+class CountsTwice(Sane):
+    """Tells its puppets that the first attempt is attempt 2."""
+
+    def run(self, job: Held) -> None:
+        puppet.obey(job.name, job.attempt + 1)
+
+
+class SpeaksForAnother(Sane):
+    """Its puppets say that they run at another worker."""
+
+    def run(self, job: Held) -> None:
+        os.environ["LEASEPROOF_WORKER"] = "somebody"
+        super().run(job)
+
+
+class HasAnotherToken(Sane):
+    """Its worker shows a token that it made up."""
+
+    def ready(self) -> None:
+        os.environ["LEASEPROOF_TOKEN"] = "made up"
+        super().ready()
+
+
+class HangsUp(Sane):
+    """Its worker closes its own line as soon as it is ready."""
+
+    def ready(self) -> None:
+        super().ready()
+        self.line.close()
+        self.line.say = lambda event, **fields: None  # type: ignore[method-assign]
+
+
+class HidesItsChildren(Sane):
+    """Its worker starts a process that nobody could find again."""
+
+    def ready(self) -> None:
+        env = {key: value for key, value in os.environ.items() if key != "LEASEPROOF_RUN"}
+        self.child = subprocess.Popen(["sleep", "600"], env=env)
+        super().ready()
+
+    def told_to_stop(self) -> None:
+        self.child.kill()
+        super().told_to_stop()
+
+
+class EndsOtherwise(Sane):
+    """Ends with another status than it says."""
+
+    def worker(self) -> None:
+        super().worker()
+        sys.exit(3)
+
+
+class OutlivesStop(Sane):
+    """Its control process works on when it is told to stop."""
+
+    def answer(self, message: Message) -> Message:
+        return {} if message["request"] == "stop" else super().answer(message)
+
+
+class OutlivesItsStdin(Sane):
+    """Its control process stays when nobody can ask it anything any more."""
+
+    def control(self) -> None:
+        super().control()
+        threading.Event().wait()
+
+
+class SaysGoodbye(Sane):
+    """Its control process prints a last word."""
+
+    def answer(self, message: Message) -> Message:
+        if message["request"] == "stop":
+            print("Goodbye!", flush=True)
+        return super().answer(message)
+
+
+class SwallowsFailures(Sane):
+    """Takes a job that raised for one that is done."""
+
+    def run(self, job: Held) -> None:
+        with contextlib.suppress(puppet.OrderedFailure):
+            super().run(job)
+
+
+class NeverOver(Sane):
+    """Says of every job that was begun that it runs."""
+
+    def inspect(self, id: str) -> Message:
+        row = super().inspect(id)
+        return row | {"state": "running"} if row["state"] == "done" else row
+
+
+class TellsItsProfile(Sane):
+    """Does nothing wrong: its version is the profile that it is told, and what is set in it."""
+
+    describe: Message = Sane.describe | {
+        "version": os.environ.get("LEASEPROOF_PROFILE", "") + os.environ.get("LEASEPROOF_SETTINGS", "")
+    }

@@ -8,7 +8,6 @@ import os
 import signal
 import sqlite3
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -58,8 +57,7 @@ class Sane:
 
     def __init__(self) -> None:
         self.lease = float(os.environ["LEASEPROOF_LEASE"])
-        database = os.environ["LEASEPROOF_POSTGRES"].rpartition("/")[2].partition("?")[0]
-        self.path = Path(tempfile.gettempdir()) / f"{os.environ['LEASEPROOF_RUN']}-{database}.sqlite"
+        self.path = Path(os.environ["LEASEPROOF_FOLDER"]) / "jobs.sqlite"
         self.stopping = threading.Event()
 
     def main(self, argv: list[str]) -> int:
@@ -146,11 +144,15 @@ class Sane:
         over = threading.Event()
         beats = threading.Thread(target=self.beat, args=(job, over))
         beats.start()
-        self.run(job)
+        state = "done"
+        try:
+            self.run(job)
+        except puppet.OrderedFailure:
+            state = "failed"
         over.set()
         beats.join()
-        finish = f"UPDATE jobs SET state = 'done', owner = NULL, until = NULL WHERE {HELD} RETURNING id"
-        accepted = bool(self.sql(finish, owner=self.name, id=job.id, attempt=job.attempt))
+        finish = f"UPDATE jobs SET state = :state, owner = NULL, until = NULL WHERE {HELD} RETURNING id"
+        accepted = bool(self.sql(finish, state=state, owner=self.name, id=job.id, attempt=job.attempt))
         self.line.say("outcome", job=job.name, attempt=job.attempt, accepted=accepted)
 
     def run(self, job: Held) -> None:

@@ -107,6 +107,10 @@ def test_the_seed_is_recorded(ran: Ran) -> None:
         assert json.loads(history.read_text().partition("\n")[0])["seed"] == 42
 
 
+def test_the_profile_is_recorded(ran: Ran) -> None:
+    assert ran.data["profile"] == "tuned"
+
+
 def test_no_password_is_anywhere(ran: Ran, dsn: str) -> None:
     files = [path for path in ran.out.rglob("*") if path.is_file()]
     assert len(files) > 5

@@ -36,7 +36,7 @@ GOOD = 'name = "x"\nprotocol = 1\ncontrol = ["{python}"]\nworker = ["{folder}/w"
         (GOOD.replace('name = "x"\n', ""), "lacks the key 'name'"),
         (GOOD.replace("control", "#"), "lacks the key 'control'"),
         (GOOD.replace("protocol = 1", "protocol = 2"), "is for protocol 2; this leaseproof speaks 1"),
-        (GOOD + 'services = ["redis"]', "the only service that this leaseproof can start is postgres"),
+        (GOOD + 'services = ["redus"]', "there is no service 'redus'; did you mean 'redis'?; known are postgres,"),
     ],
 )
 def test_a_subject_that_cannot_be_used_names_the_file_and_the_key(text: str, words: str, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ Open = Callable[[type[Sane]], Control]
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
-    return {"LEASEPROOF_LEASE": "1", "LEASEPROOF_RUN": tmp_path.name, "LEASEPROOF_POSTGRES": "postgresql:///arm"}
+    return {"LEASEPROOF_LEASE": "1", "LEASEPROOF_RUN": tmp_path.name, "LEASEPROOF_FOLDER": str(tmp_path)}
 
 
 @pytest.fixture
