@@ -1,4 +1,4 @@
-"""The scenarios as a page of Markdown: what each claims, what is done to it, and what is taken out of each twin."""
+"""The scenarios in Markdown: what each claims, what is taken out of each twin, and what each needs of a stranger."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,6 +36,21 @@ def page(scenarios: Sequence[Mapping[str, Any]]) -> str:
             )
         )
     return "\n".join(parts)
+
+
+def needs(scenarios: Sequence[Mapping[str, Any]]) -> str:
+    """What is done to a stranger in each, what it needs of one, and what a fail shows: a table of Markdown."""
+    lines = ["| scenario | what is done | needs | a fail shows |", "|---|---|---|---|"]
+    for scenario in scenarios:
+        needed = [_NEEDS.get(need, f"`{need}`") for need in scenario["needs"]]
+        needed += ["a server of its own"] * scenario["private"] + ["libfaketime"] * scenario["clock"]
+        shown = dict.fromkeys(f"`{twin['anomaly']}`" for twin in scenario["twins"])
+        cells = (scenario["name"], _cell(scenario["fault"]), ", ".join(needed) or "nothing", ", ".join(shown))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+_NEEDS = {"postgres": "PostgreSQL", "server": "a server", "slots": "two jobs at a time"}
 
 
 def _cell(text: str) -> str:

@@ -54,6 +54,15 @@ def _run_again(scenario: Mapping[str, Any], arm: Mapping[str, Any]) -> str:
     return shlex.join(["leaseproof", "run", str(scenario.get("name")), "--arms", str(arm.get("id"))])
 
 
+def repeated(result: Mapping[str, Any]) -> Again:
+    """How an arm of a run's is repeated: on its subject, where that is not queue_core, and in its profile."""
+    given = str(result.get("given", "queue_core"))
+    of = [] if given == "queue_core" else ["--subject", given, "--profile", str(result.get("profile"))]
+    return lambda scenario, arm: shlex.join(
+        ["leaseproof", "run", str(scenario.get("name")), *of, "--arms", str(arm.get("id"))]
+    )
+
+
 def _arm(
     scenario: Mapping[str, Any], arm: Mapping[str, Any], width: int, sign: Signs, where: str, again: Again
 ) -> list[Text]:

@@ -164,7 +164,7 @@ class Live:
         by_name: dict[str, list[_Arm]] = {}
         for arm in arms:
             by_name.setdefault(arm.scenario, []).append(arm)
-        names = min(max((len(n) for n in by_name), default=0), 28)
+        names = min(max((len(n) for n in by_name), default=0), 48)
         cells: list[Text] = []
         for name, own in by_name.items():
             cell = Text(fit(clean(name, sign), names, sign).ljust(names) + "  ")

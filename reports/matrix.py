@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from reports.findings import findings
+from reports.findings import findings, repeated
 from reports.signs import STATUS, Signs, clean, cut, fit, pad, paragraph, seconds, side_by_side, sign_of, signs
 
 COLUMNS = ("sound fault", "sound sham", "twin fault", "twin sham")
@@ -35,7 +35,7 @@ def matrix(result: Mapping[str, Any], width: int, ascii_only: bool = False, wher
     lines = [line for scenario in scenarios for line in _lines(scenario, sign)]
     parts = _table(lines, width, sign) or _stacked(lines, width, sign)
     parts += key(scenarios, width, sign)
-    parts += findings(scenarios, width, sign, where)
+    parts += findings(scenarios, width, sign, where, again=repeated(result))
     return Group(*parts, Text(), *_summary(result, scenarios, width, sign, where))
 
 

@@ -37,7 +37,10 @@ def scenario_report(
         parts += [timeline(history, width, ascii_only=ascii_only, explanations=told), Text()]
     if sound:
         parts += _anomalies(sound, width, sign)
-    for twin in scenario.get("twins", []):
+    twins = [
+        twin for twin in scenario.get("twins", []) if any(a.get("twin") == twin.get("name") for a in arms.values())
+    ]
+    for twin in twins:
         parts += _twin(twin, arms, histories, told, width, sign)
     parts += [_rule("verdicts", "", width, sign), Text(), *_verdicts(scenario, arms, width, sign), Text()]
     parts += _status(scenario, width, sign)

@@ -167,6 +167,8 @@ def envelope(scenarios: list[Result], verdict: str, exit_code: int) -> Result:
         "command": "leaseproof matrix",
         "wall_seconds": 41.2,
         "cpu_seconds": 55.0,
+        "given": "queue_core",
+        "profile": "tuned",
         "lease": 1.0,
         "article": False,
         "full": False,
