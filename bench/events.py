@@ -42,11 +42,14 @@ def running(events: Sequence[Event], job: str, worker: str | None = None) -> Eve
     return next((event for event in starts(events, job, worker) if event["execution"] not in ended), None)
 
 
-def runs_alive(events: Sequence[Event], job: str) -> bool:
-    """Whether an execution of the job goes on whose process has not ended: a death is reaped before it is witnessed."""
+def runs_alive(events: Sequence[Event], job: str, worker: str | None = None) -> bool:
+    """Whether an execution of the job goes on whose process has not ended: a death is reaped before it is witnessed.
+
+    On that worker, if one is named.
+    """
     ended = {event["execution"] for event in events if event["event"] in ENDINGS}
     gone = {event["pid"] for event in events if event["event"] == "exited"}
-    return any(start["execution"] not in ended and start["pid"] not in gone for start in starts(events, job))
+    return any(start["execution"] not in ended and start["pid"] not in gone for start in starts(events, job, worker))
 
 
 def ending(events: Sequence[Event], start: Event) -> Event:

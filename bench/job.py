@@ -33,6 +33,12 @@ class Job:
         """Whether the witness sees an execution of it go on."""
         return running(self.run.history.events(), self.name) is not None
 
+    def is_held(self, by: Worker) -> bool:
+        """Whether its queue says that this worker has it; where it does not say who has a job, that somebody does."""
+        if self.run.terms.hides("leased_by"):
+            return self.row["state"] == "running"
+        return self.row["leased_by"] == by.name
+
     @property
     def starts(self) -> int:
         """How often it was begun."""
@@ -105,6 +111,10 @@ class Job:
     def finish(self, by: Worker | None = None, execution: int | None = None) -> None:
         """Order it to end now: every execution, those to come included, or only what runs on `by`, or only one."""
         self.run.desk.tell(self.name, FINISH, worker=by.name if by else None, execution=execution)
+
+    def end_if_run_again(self) -> None:
+        """Order its next executions to end at once, and not the one that is under way."""
+        self.run.desk.tell_next(self.name, FINISH, times=9)
 
     def finished_within(self, within: float, bound: str, late: str = "stranded") -> bool:
         """Wait for its finish as long as the claim allows; `bound` says what that is made of."""

@@ -32,6 +32,11 @@ def spin(seconds: float) -> Order:
     return {"order": "spin", "seconds": seconds}
 
 
+def block(seconds: float) -> Order:
+    """Block the worker's own loop for so many seconds, if it has one; a handler's thread just waits."""
+    return {"order": "block", "seconds": seconds}
+
+
 def leave(status: int) -> Order:
     """End the process from inside, with this exit status."""
     return {"order": "exit", "status": status}

@@ -5,25 +5,36 @@ every promise is given as much longer as that one says of itself.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 USUAL_INTERVAL = 0.5
 """Leases between two reclaims, as scripts have it."""
 
 
+HURRIED = 5.0
+"""Seconds of slack that are waited for where a recovery is not."""
+
+USUAL_RETRY = 30.0
+"""Seconds that a failed job waits at most before it is tried again, where a queue says nothing of it."""
+
+
 @dataclass(frozen=True)
 class Terms:
     """`lease`, `interval` (between the queue's own reclaims) and `slack` are in seconds.
 
+    `is_hurried`: a recovery takes longer than the run waits, so no wait in vain tells anything of an abandoned job.
+    `retry_after`: so many seconds a failed job waits at most before it is tried again; None where a worker is told.
     `tells`: the events that its workers send; `columns`: those of a row, None where it promises all that is looked at.
     """
 
     lease: float
     interval: float
     slack: float
+    retry_after: float | None
     tells: frozenset[str]
     columns: frozenset[str] | None
+    is_hurried: bool = False
 
     @classmethod
     def of(cls, describe: Mapping[str, Any], lease: float) -> "Terms":
@@ -34,8 +45,15 @@ class Terms:
             lease=own,
             interval=describe.get("reclaim_every") or own * USUAL_INTERVAL,
             slack=describe.get("slack", 0.0),
+            retry_after=None if "backoff" in describe.get("options", []) else describe.get("retry_after", USUAL_RETRY),
             tells=frozenset(describe.get("tells", [])),
             columns=None if columns is None else frozenset(columns),
+        )
+
+    def hurried(self, lease: float) -> "Terms":
+        """For a scenario that needs no recovery, of a queue with a slow one; `lease` is the bench's."""
+        return replace(
+            self, lease=lease, interval=lease * USUAL_INTERVAL, slack=min(self.slack, HURRIED), is_hurried=True
         )
 
     def hides(self, column: str) -> bool:

@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 class Errors(Fault):
     """Each job's handler raises as it is ordered to, in the attempt that runs now; if `always`, in all to come, too.
 
+    With `times`, in as many attempts in a row, this one included.
+
     Receipt: what each raised, in its puppet's words.
     """
 
     kind = "errors"
 
-    def __init__(self, errors: Mapping[Job, Order], always: bool = False) -> None:
+    def __init__(self, errors: Mapping[Job, Order], always: bool = False, times: int = 1) -> None:
         self.errors = errors
         self.always = always
+        self.times = times
         self.target = ", ".join(job.name for job in errors)
 
     def hindrance(self, events: Sequence[Event]) -> str:
@@ -36,6 +39,7 @@ class Errors(Fault):
         history = next(iter(self.errors)).run.history
         told = {start["execution"]: job for job in self.errors if (start := running(history.events(), job.name))}
         for execution, job in told.items():
+            job.run.desk.tell_next(job.name, self.errors[job], self.times - 1)
             job.order(self.errors[job], execution=None if self.always else execution)
 
         def raised(events: Sequence[Event]) -> dict[str, str]:

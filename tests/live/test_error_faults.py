@@ -64,6 +64,23 @@ def test_a_handler_raises_always(perform: Perform) -> None:
     assert {event["job"]: event["row"]["state"] for event in outcome.events("row")} == {"a": "failed", "b": "failed"}
 
 
+def again(run: Run) -> None:
+    worker = run.worker("worker", backoff=(0.05, 0.05))
+    job = run.enqueue(max_attempts=3)
+    job.until_started(by=worker)
+    run.fault(Errors({job: fail("no")}, times=2))
+    job.finish()
+    run.until_over([job], within=20)
+
+
+def test_a_handler_raises_so_often_and_no_more(perform: Perform) -> None:
+    outcome = perform(again)
+    assert outcome.verdict == "pass", outcome.said
+    assert evidence(outcome) == [{"raised": {"job": "no"}}]
+    assert [event["execution"] for event in outcome.events("raised")] == [1, 2]
+    assert [event["execution"] for event in outcome.events("finished")] == [3]
+
+
 def test_no_handler_raises_in_a_sham(perform: Perform) -> None:
     outcome = perform(raises, fault=False)
     assert outcome.verdict == "pass", outcome.said

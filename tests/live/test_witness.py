@@ -293,6 +293,17 @@ def test_a_job_may_last(start: Start, desk: Desk) -> None:
     assert ordered["t"] - began["t"] >= 0.04
 
 
+def test_an_order_for_the_next_executions_comes_first_and_once_each(start: Start, desk: Desk) -> None:
+    running = start()
+    desk.tell_next("job", effect("first"), 2)
+    desk.tell("job", FINISH)
+    assert running.hear() == FINISH
+    for _ in range(2):
+        line = start()
+        assert [line.hear(), line.hear()] == [effect("first"), FINISH]
+    assert start().hear() == FINISH
+
+
 def test_a_new_plan_takes_the_end_of_the_old_one_away(start: Start, desk: Desk) -> None:
     desk.plan(["job"], lasts=1.0)
     line = start()
