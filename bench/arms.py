@@ -3,7 +3,7 @@
 import contextlib
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +14,7 @@ from bench import contract
 from bench.contract import AdapterFault
 from bench.history import FORMAT, Closed, Event, History
 from bench.postgres import redact
+from bench.scenario import Scenario
 from bench.script import MARGIN, Run, Unmet
 from bench.stage import Stage
 from bench.stalls import StallMeter
@@ -43,7 +44,8 @@ def run_arm(
             control = Control(stage.launch, stage.environment, stage.logs / "control.log")
             describe = control.ask("describe")
             contract.check_describe(describe)
-            stage = replace(stage, lease=describe.get("lease") or stage.lease)
+            if not _is_slow(describe, stage):
+                stage = replace(stage, lease=describe.get("lease") or stage.lease)
             control.ask("prepare", **stage.preparation)
         except AdapterFault as error:
             trouble = ("adapter", str(error))
@@ -51,12 +53,14 @@ def run_arm(
         history.add("header", **_header(stage, describe, versions))
         begun(history)
         desk = witness.desk(history, stage.lease * MARGIN)
-        unsupported = "" if trouble else stage.unsupported or _missing(stage, describe)
-        if unsupported:
-            history.add("unsupported", reason=unsupported)
+        lacking = "" if trouble else stage.unsupported or _missing(stage, describe)
+        if lacking:
+            history.add("unsupported", reason=lacking)
         try:
-            if control and not trouble and not unsupported:
-                run = Run(stage, history, desk, control, describe)
+            if control and not trouble and not lacking:
+                terms = Terms.of(describe, stage.lease)
+                terms = terms.hurried(stage.lease) if _is_slow(describe, stage) else terms
+                run = Run(stage, history, desk, control, describe, terms)
                 trouble = _perform(run, stage)
         finally:
             witness.dismiss(desk)
@@ -94,15 +98,40 @@ def _perform(run: Run, stage: Stage) -> tuple[str, str] | None:
         return ("bench", traceback.format_exc(limit=-6).rstrip())
 
 
+def _is_slow(describe: Mapping[str, Any], stage: Stage) -> bool:
+    """Whether a recovery takes longer than this run waits: then L is the bench's own, and none is waited for."""
+    return Terms.of(describe, stage.lease).recovery > stage.longest
+
+
 def _missing(stage: Stage, describe: Mapping[str, Any]) -> str:
-    """What the scenario needs of a subject, and this one does not offer; empty when nothing is missing."""
-    offered = {*describe, *describe.get("tells", []), *describe.get("options", [])}
-    missing = [need for need in stage.arm.scenario.needs if need not in offered]
-    if missing:
-        return f"its describe does not offer {', '.join(missing)}"
-    recovery = Terms.of(describe, stage.lease).recovery
-    if recovery > stage.longest:
-        return f"a recovery takes {recovery:g} s by its own word, and this run waits {stage.longest:g} s: see --longest"
+    return missing(stage.arm.scenario, describe, stage.uses, stage.lease, stage.longest)
+
+
+def missing(
+    scenario: Scenario, describe: Mapping[str, Any], services: Collection[str], lease: float, longest: float
+) -> str:
+    """What the scenario needs of a subject, and this one does not offer; empty when nothing is missing.
+
+    `services` are those that it uses; `lease` and `longest`, the longest recovery to wait for, are in seconds.
+    """
+    if "postgres" in scenario.needs and "postgres" not in services:
+        return "it is not on PostgreSQL"
+    if "server" in scenario.needs and not services:
+        return "it has no server, to which a connection could break"
+    if "slots" in scenario.needs and describe.get("slots", 2) < 2:
+        return "its workers run one job at a time"
+    offered = {*describe, *describe.get("tells", []), *describe.get("options", []), "postgres", "server", "slots"}
+    lacking = [need for need in scenario.needs if need not in offered]
+    if lacking:
+        return f"its describe does not offer {', '.join(lacking)}"
+    terms = Terms.of(describe, lease)
+    waited = {
+        "a recovery takes": terms.recovery if scenario.recovery else 0.0,
+        "a retry waits": (scenario.retries and terms.retry_after) or 0.0,
+    }
+    for what, seconds in waited.items():
+        if seconds > longest:
+            return f"{what} {seconds:g} s by its own word, and this run waits {longest:g} s: see --longest"
     return ""
 
 

@@ -13,6 +13,9 @@ import psycopg
 class Barrier:
     """The lock while it is held. A worker is known by the first word of its connections' application name."""
 
+    stages = True
+    """Whether anybody is held up."""
+
     def __init__(self, watcher: psycopg.Connection[Any]) -> None:
         self._watcher = watcher
         self._since = self._one("SELECT clock_timestamp()")
@@ -37,6 +40,21 @@ class Barrier:
             tuple(arguments),
         )
         return [name for (name,) in rows]
+
+
+class NoBarrier(Barrier):
+    """Where nothing can be locked, nobody waits."""
+
+    stages = False
+
+    def __init__(self) -> None:
+        pass
+
+    def waiting(self) -> list[str]:
+        return []
+
+    def seen(self) -> list[str]:
+        return []
 
 
 @contextmanager

@@ -50,7 +50,11 @@ class Scenario:
 
     `article` overrides knobs for the article's own seconds, `full` for a load at its full size. `prepare` is told to
     the subject when it makes its schema (`aging`, in leases). `needs` is what its `describe` must offer: a key of it,
-    one of the events that it `tells`, or one of the `options` that it takes; else the scenario is unsupported there.
+    one of the events that it `tells`, or one of the `options` that it takes; or `postgres`, on which it must be. Else
+    the scenario is unsupported there.
+    `recovery`: it waits for a lease to run out or for an abandoned job to come back, and is not run where that takes
+    too long by the queue's word.
+    `retries`: it waits until a failed job is tried again, and is not run where that takes too long by the queue's word.
     `private`: each arm gets a server of its own, which it may crash; `clock`: the bench sets a worker's wall clock.
     `family`: the scenarios that differ only by which mechanism is missing; their twins are tried in one another's.
     """
@@ -69,6 +73,8 @@ class Scenario:
     full: Mapping[str, float] = field(default_factory=dict)
     prepare: Mapping[str, float] = field(default_factory=dict)
     needs: Sequence[str] = ()
+    recovery: bool = True
+    retries: bool = False
     private: bool = False
     clock: bool = False
     family: str = ""

@@ -28,6 +28,7 @@ from bench.waits import Unmet
 if TYPE_CHECKING:
     from bench.barrier import Barrier
     from bench.postgres.cluster import Cluster
+    from bench.services.daemon import Daemon
     from bench.witness import Desk
 
 __all__ = ["MARGIN", "POLL", "ROW", "Run", "Step", "Table", "Unmet"]
@@ -62,13 +63,19 @@ class Run(Staff):
     """One arm under way. `settle`, `adapter_fault` and `close` are the bench's; all else is for scripts."""
 
     def __init__(
-        self, stage: Stage, history: History, desk: Desk, control: Control, describe: Mapping[str, Any]
+        self,
+        stage: Stage,
+        history: History,
+        desk: Desk,
+        control: Control,
+        describe: Mapping[str, Any],
+        terms: Terms,
     ) -> None:
         super().__init__()
         self.history = history
         self.desk = desk
         self._stage = stage
-        self.terms = Terms.of(describe, stage.lease)
+        self.terms = terms
         self.lease = stage.lease
         self.knob = stage.knob
         self._control = control
@@ -82,13 +89,17 @@ class Run(Staff):
         return self._stage.dsn
 
     @property
-    def server(self) -> Cluster:
+    def server(self) -> Cluster | Daemon:
         """The arm's own server. Raises LookupError where its scenario is not `private`."""
         if self._stage.server is None:
             raise LookupError(f"{self._stage.arm.scenario.name} has no server of its own: its Scenario is not private")
         return self._stage.server
 
     # The queue.
+
+    def offers(self, option: str) -> bool:
+        """Whether the queue can be asked for one of the `options`."""
+        return option in self._describe.get("options", [])
 
     def enqueue(
         self, name: str = "job", *, lasts: float | None = None, orders: Sequence[Order] = (), **wishes: Unpack[Wishes]
@@ -232,10 +243,14 @@ class Run(Staff):
     def holding(self, job: Job | str) -> Iterator[Barrier]:
         """The bench holds a lock on the job's row meanwhile, so that whoever has read it cannot yet write it.
 
-        Given a statement instead of a job, it holds whatever lock that takes.
+        Given a statement instead of a job, it holds whatever lock that takes. Where a queue's rows can't be locked
+        nobody waits, and a race is left to luck: a scenario that must not be so `needs` it.
         """
-        from bench.barrier import hold  # late, as above
+        from bench.barrier import NoBarrier, hold  # late, as above
 
+        if not isinstance(job, str) and "hold" not in self._describe:
+            yield NoBarrier()
+            return
         statement, arguments = (job, ()) if isinstance(job, str) else (self._describe["hold"], (job.id,))
         name = None if isinstance(job, str) else job.name
         with hold(self.dsn, statement, arguments) as barrier:
@@ -257,6 +272,7 @@ class Run(Staff):
         self.need(
             f"{to.name} took {name} or {job.name}",
             lambda events: len(starts(events, job.name, to.name)) > since or starts(events, name),
+            unless="it deals jobs out to workers that are busy" if self._describe.get("deals") else "",
         )
         if len(starts(self.history.events(), job.name, to.name)) > since:
             return GOT_IT
@@ -334,12 +350,14 @@ class Run(Staff):
     def settle(self) -> None:
         """The last rows, and the receipts that only the whole history has.
 
-        A finish may be in the row before the witness has read of it: it is given as long as the machine may stall.
+        A finish may be in the row, or the row be gone, before the witness has read of it: it is given as long as the
+        machine may stall.
         """
         if self._jobs:
             rows = self.inspect(self._jobs)
-            done = {job.name for job, row in zip(self._jobs, rows, strict=True) if row["state"] == "done"}
-            self.history.until(partial(all_finished, jobs=done), MARGIN * self.lease)
+            over = {job.name for job, row in zip(self._jobs, rows, strict=True) if row["state"] == "done"}
+            over |= {job.name for job, row in zip(self._jobs, rows, strict=True) if not row.is_there and job.is_running}
+            self.history.until(partial(all_finished, jobs=over), MARGIN * self.lease)
         events = self.history.events()
         received = {event["step"] for event in events if event["event"] == "receipt"}
         for number, fault in self._faults.items():

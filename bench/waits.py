@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench.events import ENDINGS, exit_of
+from bench.events import ENDINGS, exit_of, starts
 from bench.history import Event, History
 from bench.terms import Terms
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 PATIENCE = 30.0
 """Seconds that anything may take which any queue does at once; beyond that the arm has made no progress."""
+
+HEARD = 5.0
+"""Seconds that a queue has at least, and a lease if that is longer, to hear of a finish: its worker may have to
+reconnect first."""
 
 OVER = ("done", "failed", "absent")
 """The states of a job that is over."""
@@ -75,12 +79,15 @@ class Waits:
         if not holds:
             raise Unmet
 
-    def need(self, what: str, found: Callable[[Sequence[Event]], Any], patience: float = 1) -> None:
+    def need(self, what: str, found: Callable[[Sequence[Event]], Any], patience: float = 1, unless: str = "") -> None:
         """Wait for what any queue does at once. Raises Unmet when it does not come: the queue makes no progress.
 
-        With all the bench's patience, or so many times that.
+        With all the bench's patience, or so many times that. `unless` is why this one need not do so: then the script
+        can't ask what it asks.
         """
-        if not self.wait(what, found, patience * PATIENCE / self.lease, must=True):
+        if not self.wait(what, found, patience * PATIENCE / self.lease, must=not unless):
+            if unless:
+                self.history.add("unsupported", reason=f"{unless}, and not in {PATIENCE:g} s: {what}")
             raise Unmet
 
     def wait(
@@ -96,15 +103,21 @@ class Waits:
         """Wait at most so long; into the history goes whether it came, and how long it took.
 
         With a `bound` it is a promise, and a wait in vain is the anomaly that `late` names. A promise lasts as much
-        longer as the subject says of itself.
+        longer as the subject says of itself; it is none of a job that was begun in a queue whose recovery is not waited
+        for.
         """
         since, seconds = self.history.now(), within * self.lease + (self.terms.longer if bound else 0.0)
         came = bool(self.history.until(found, seconds))
         took = round(self.history.now() - since, 6)
         about = {"what": what, "within": seconds, "came": came, "took": took, "bound": bound, "must": must}
         names = list(jobs() if callable(jobs) else jobs)
-        self.history.add("wait", **about, jobs=names, late=late if bound else "")
+        judged = bound and not (self.terms.is_hurried and any(starts(self.history.events(), name) for name in names))
+        self.history.add("wait", **about, jobs=names, late=late if judged else "")
         return came
+
+    def retried_within(self, backoff: float) -> float:
+        """Leases that a failed job waits at most before it is tried again: `backoff`, where a worker can be told."""
+        return backoff if self.terms.retry_after is None else self.terms.retry_after / self.lease
 
     def until_started(self, jobs: Sequence[Job]) -> None:
         """Wait until each has been begun. Raises Unmet."""
@@ -128,11 +141,19 @@ class Waits:
         left = Unfinished(jobs)
         what = f"{jobs[0].name} finished" if len(jobs) == 1 else f"{len(jobs)} jobs finished"
         came = self.wait(what, lambda events: not left.after(events), within, left.names, bound, late=late)
-        return came and self.until_over(jobs)
+        return came and self.until_over(jobs, max(1.0, (HEARD + self.terms.longer) / self.lease))
 
     def until_over(self, jobs: Sequence[Job], within: float = 1) -> bool:
-        """Wait until the queue itself says that the jobs are over; False if it does not in time."""
-        return self.poll(lambda: all(row["state"] in OVER for row in self.rows(jobs)), within)
+        """Wait until the queue itself says that the jobs are over; False if it does not in time.
+
+        One that it has no record of is not, as long as the witness sees it run.
+        """
+
+        def over() -> bool:
+            rows = zip(jobs, self.rows(jobs), strict=True)
+            return all(row["state"] in OVER and (row.is_there or not job.is_running) for job, row in rows)
+
+        return self.poll(over, within)
 
     def until_state(self, jobs: Sequence[Job], state: str, within: float) -> bool:
         """Wait until the queue says that the jobs are in this state; False if it does not in time."""
@@ -152,8 +173,16 @@ class Waits:
 
     def until_gathered(self, barrier: Barrier, workers: Sequence[Worker], within: float) -> None:
         """Wait until all have looked since the lock was taken, then until all wait at it, or `within`."""
+        if not barrier.stages:
+            return
         names = {worker.name for worker in workers}
-        looked = self.poll(lambda: names <= {*barrier.seen(), *barrier.waiting()}, PATIENCE / self.lease)
+        seen: set[str] = set()  # over time: some connect anew for each look
+
+        def all_looked() -> bool:
+            seen.update(barrier.seen(), barrier.waiting())
+            return names <= seen
+
+        looked = self.poll(all_looked, PATIENCE / self.lease)
         self.premise(looked, f"not all of {', '.join(sorted(names))} had looked when the bench let go of the row")
         self.poll(lambda: names <= set(barrier.waiting()), within)
 

@@ -31,6 +31,7 @@ batch_fairness = Scenario(
     sham="they do not come in: there is a single job",
     twins=[Twin(ClaimsAll, "hoarded")],
     checks=[nobody_hoards, recovered, nothing_lost],
+    recovery=False,
 )
 
 

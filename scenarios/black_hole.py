@@ -31,7 +31,7 @@ black_hole = Scenario(
     sham="the relay between them passes everything on",
     twins=[Twin(NoLocalDeadline, "stale-effect")],
     checks=[no_stale_effect, recovered, nothing_lost],
-    needs=("deadline",),
+    needs=("deadline", "postgres"),
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from bench.checks.alive import kept_alive
 from bench.checks.ending import nothing_lost, recovered
+from bench.checks.ownership import no_overlap
 from bench.faults.spin import Spin
 from bench.scenario import Scenario, Twin
 from bench.script import Run
@@ -28,8 +29,15 @@ busy_handler = Scenario(
     origin="P",
     fault="the handler burns CPU for two and a half leases",
     sham="the handler waits for half a lease, and ends",
-    twins=[Twin(HeartbeatBetweenJobs, "reclaimed-alive")],
-    checks=[kept_alive, recovered, nothing_lost],
+    twins=[
+        Twin(
+            HeartbeatBetweenJobs,
+            "double-execution",
+            also={"reclaimed-alive": "it runs twice because a reclaim took it from a worker that was still at it"},
+        )
+    ],
+    checks=[no_overlap, kept_alive, recovered, nothing_lost],
+    knobs={"interval": 0.5},
 )
 
 
@@ -38,10 +46,12 @@ def _(run: Run) -> None:
     worker = run.worker("worker")
     job = run.enqueue(lasts=0.5)  # told to end then, a handler that computes hears it later
     job.until_started(by=worker)
-    run.fault(Spin(worker, during=job, seconds=2.5 * run.lease))
+    more = run.terms.longer / run.lease  # what would be lost has to be taken meanwhile, however long that takes
+    run.fault(Spin(worker, during=job, seconds=(2.5 + more) * run.lease))
+    run.worker("rival", reclaim_every=run.knob("interval"))
 
-    job.at(2)
+    job.at(2 + more)
     back = run.reclaim()
-    run.observe("what a reclaim gives back at 2 L", job, seen=back)
+    run.observe("what a reclaim gives back, half a lease before the handler is done", job, seen=back)
     job.finished_within(10, bound="the handler computes for half a lease more at most")
     run.observe("the end", job, columns=("id", "state", "attempt"))

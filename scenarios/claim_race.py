@@ -1,7 +1,8 @@
 """A job is handed out once, however many claim it at the same moment.
 
 The race is not left to luck. The bench holds a lock on the job's row while everybody looks: whoever selects first and
-updates afterwards has then read the row, and waits at its update. When all wait, the bench lets go.
+updates afterwards has then read the row, and waits at its update. When all wait, the bench lets go. (Of a stranger
+whose rows can't be locked it is left to luck: there a hundred jobs and ten claimers must do.)
 """
 
 from bench.checks.ending import nothing_lost, recovered
@@ -45,7 +46,7 @@ claim_race = Scenario(
     sham="one claimer",
     twins=[Twin(SelectThenUpdate, "double-claim")],
     checks=[handed_out_once, recovered, nothing_lost],
-    needs=("hold",),
+    recovery=False,
 )
 
 
@@ -65,5 +66,5 @@ def _(run: Run) -> None:
     many = run.load(100)
     job.finish()
     job.finished_within(10, bound="a claimer is idle")
-    run.all_finished_within(many, 10, bound="claimers are idle")
+    run.all_finished_within(many, 30, bound="claimers are idle")  # one that polls, and a job each time
     run.observe("the end", job)

@@ -57,6 +57,7 @@ def _(run: Run) -> None:
     run.until_lease_over(job, within=1.5)
     run.observe("before any reclaim", job, columns=COLUMNS)
 
+    run.worker("rescuer")  # where nobody can ask for a reclaim, its workers do it
     back = run.reclaim()
     run.observe("after a reclaim: what it put back into the queue", job, columns=COLUMNS, seen=back)
 

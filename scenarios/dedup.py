@@ -42,6 +42,7 @@ dedup = Scenario(
     twins=[Twin(NotUnique, "duplicate-job"), Twin(FailedKeepsItsKey, "swallowed")],
     checks=[one_alive, key_freed, recovered, nothing_lost],
     needs=("key", "transaction"),
+    recovery=False,
 )
 
 KEY, OTHER_KEY = "invoice 1842", "invoice 1843"

@@ -30,6 +30,7 @@ delayed = Scenario(
     sham="only a job that is due at once is put in",
     twins=[Twin(TakesAtOnce, "early")],
     checks=[never_early, recovered, nothing_lost],
+    recovery=False,
     knobs={"delay": 1.5},
     needs=("delay",),
 )

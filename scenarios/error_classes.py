@@ -48,6 +48,7 @@ error_classes = Scenario(
         Twin(TriesOnce, "stranded"),
     ],
     checks=[permanent_ends, waits_as_told, recovered, nothing_lost],
+    recovery=False,
     knobs={"backoff": 0.2, "limit": 1.5},
     needs=("table", "backoff"),
 )

@@ -39,6 +39,7 @@ grace_overrun = Scenario(
         Twin(NoDeadline, "unclean-exit", also={"slow-recovery": "a worker that is killed gives nothing back"}),
     ],
     checks=[in_time, clean_exit, recovered, nothing_lost],
+    recovery=False,
     knobs={"grace": 0.5, "kill": 1.5},
     needs=("grace",),
 )

@@ -31,6 +31,7 @@ noisy_neighbour = Scenario(
     twins=[Twin(OnePool, "held-up")],
     checks=[in_time, recovered, nothing_lost],
     needs=("queue",),
+    recovery=False,
 )
 
 

@@ -21,6 +21,7 @@ non_atomic_claim = Scenario(
     twins=[Twin(SelectThenUpdate, "effect-twice")],
     checks=[effect_once, recovered, nothing_lost],
     needs=("hold",),
+    recovery=False,
 )
 
 

@@ -39,6 +39,7 @@ payload_versions = Scenario(
     twins=[Twin(NoUpgrade, "unreadable"), Twin(TakesAnyVersion, "unreadable")],
     checks=[payloads_read, recovered, nothing_lost],
     needs=("version", "outcome", "backoff", "max_attempts"),
+    recovery=False,
 )
 
 SOON = (POLL, POLL)  # the backoff: its base and its cap

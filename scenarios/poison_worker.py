@@ -61,7 +61,7 @@ def _(run: Run) -> None:
     def decided() -> bool:
         return poison.starts > ATTEMPTS or run.rows([poison])[0]["state"] in OVER
 
-    run.poll(decided, within=15)
+    run.poll(decided, within=15 + ATTEMPTS * run.terms.longer / run.lease)  # each death is a recovery
     run.observe(
         f"the end, after {poison.starts} starts",
         poison,

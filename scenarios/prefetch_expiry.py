@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from bench.checks.ending import nothing_lost, recovered
 from bench.checks.ownership import no_overlap
+from bench.events import starts
 from bench.faults.outlast import Outlast
 from bench.orders import FINISH
 from bench.scenario import Scenario, Twin
@@ -32,6 +33,7 @@ prefetch_expiry = Scenario(
     sham="it ends within its lease, and so do they",
     twins=[Twin(RenewsOnlyRunning, "double-execution")],
     checks=[no_overlap, recovered, nothing_lost],
+    needs=("prefetch",),
 )
 
 
@@ -43,7 +45,7 @@ def _(run: Run) -> None:
     owner = run.worker("owner", prefetch=4)
     first.until_started(by=owner)
     run.observe("who holds the five jobs", first, *ahead)
-    run.premise(all(job.row["leased_by"] == "owner" for job in ahead), "the worker has not claimed ahead")
+    run.premise(all(job.is_held(by=owner) for job in ahead), "the worker has not claimed ahead")
 
     run.fault(Outlast(first))
     first.at(1.5)
@@ -56,7 +58,8 @@ def _(run: Run) -> None:
     run.observe("what another worker gets", second, seen=got)
 
     first.finish()
-    second.until_started(by=owner)  # its turn has come, whoever else may be running it
+    # Its turn has come, whoever else may be running it; one that has lost it may pass it over.
+    run.wait("job-2 begun by owner", lambda events: starts(events, second.name, owner.name), within=2)
     for job in ahead:
         job.finish()
     run.all_finished_within([first, *ahead], 10, bound="they were told to end")

@@ -36,6 +36,7 @@ priority_and_age = Scenario(
     ],
     checks=[alarms_ring_true, recovered, nothing_lost],
     needs=("table", "stats", "priority"),
+    recovery=False,
 )
 
 FRESH, WAITING, URGENT = 10_000, 30, 100

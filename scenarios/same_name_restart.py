@@ -54,7 +54,7 @@ def _(run: Run) -> None:
 
     job.at(0.3)
     run.fault(Kill(worker, during=job))
-    run.worker("worker")
+    run.worker("worker", slots=2)  # one is for the abandoned job, if its own reclaim comes before the rescuer's
     (other,) = run.load(1, "other", orders=[])
     other.until_started()  # so that the new worker has something to renew
     run.observe("the first worker's job, and the second's", job, other, columns=COLUMNS)

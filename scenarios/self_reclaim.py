@@ -28,6 +28,7 @@ self_reclaim = Scenario(
     sham="no pause",
     twins=[Twin(FencedByName, "stale-finish-accepted")],
     checks=[late_finish_refused, recovered, nothing_lost],
+    needs=("slots",),
     family="guards",
 )
 

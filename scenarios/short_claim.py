@@ -20,6 +20,8 @@ short_claim = Scenario(
     sham="the job ends within a third of its lease",
     twins=[Twin(ClaimHoldsLock, "long-transaction")],
     checks=[nothing_held_open, recovered, nothing_lost],
+    needs=("postgres",),
+    recovery=False,
 )
 
 LETTERS = "CREATE TABLE letters AS SELECT repeat('x', 100) AS text FROM generate_series(1, 1000)"

@@ -49,6 +49,7 @@ sigterm_drain = Scenario(
         Twin(ExitsAsFailed, "unclean-exit"),
     ],
     checks=[no_overlap, served_to_the_end, clean_exit, recovered, nothing_lost],
+    recovery=False,
     knobs={"job": 3.0},
     article={"lease": 3.0, "job": 2.0},
 )

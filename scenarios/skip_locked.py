@@ -31,7 +31,7 @@ skip_locked = Scenario(
     twins=[Twin(WithoutSkipLocked, "claimers-waited")],
     checks=[nobody_waited, handed_out_once, recovered, nothing_lost],
     knobs={"claimers": 4},
-    needs=("hold",),
+    needs=("hold", "table"),
 )
 
 WAITING = """

@@ -34,6 +34,7 @@ starvation = Scenario(
     sham="no urgent job comes in",
     twins=[Twin(NoAging, "starved")],
     checks=[in_time, recovered, nothing_lost],
+    recovery=False,
     prepare={"aging": WORTH / URGENT},
     needs=("table", "priority", "aging"),
 )

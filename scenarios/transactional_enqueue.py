@@ -43,7 +43,8 @@ transactional_enqueue = Scenario(
     sham="both commit",
     twins=[Twin(OnItsOwn, "job-without-row"), Twin(CommitsFirst, "row-without-job")],
     checks=[both_or_neither, recovered, nothing_lost],
-    needs=("transaction",),
+    needs=("transaction", "postgres"),
+    recovery=False,
 )
 
 

@@ -10,13 +10,17 @@ def recovered(events: Sequence[Event]) -> Iterator[Anomaly]:
     """`stranded`: a job was not finished by anybody, or later than claimed, or its queue does not know that it was.
 
     Not one that nobody finished and that its queue has no record of: that is lost, and `nothing_lost` says so. Nor one
-    that is rightly over without a finish: see `_ended_by_failing`.
+    that is rightly over without a finish: see `_ended_by_failing`. Nor one that was waited for in vain where its queue
+    may take longer, by its own word, than anybody waits: such a wait has a bound, and names no anomaly.
     """
     finished = {event["job"]: i for i, event in of_kind(events, "finished")}
     rows = last_rows(events)
     failed = _ended_by_failing(events, rows)
     missed: dict[str, int] = {}
+    excused: set[str] = set()
     for i, event in of_kind(events, "wait"):
+        if event["bound"] and not event["came"] and not event["late"]:
+            excused.update(event["jobs"])
         if event["bound"] and not event["came"] and event["late"] == "stranded":
             for job in event["jobs"]:
                 missed.setdefault(job, i)
@@ -25,7 +29,7 @@ def recovered(events: Sequence[Event]) -> Iterator[Anomaly]:
             continue
         job = event["job"]
         state = events[rows[job]]["row"]["state"] if job in rows else None
-        if state == "absent" and job not in finished:
+        if job not in finished and (state == "absent" or job in excused):
             continue
         if job in missed:
             wait = events[missed[job]]

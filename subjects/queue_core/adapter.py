@@ -64,7 +64,7 @@ DESCRIBE = {
     "tells": ["renewed", "outcome", "reclaimed"],
     "options": [
         *("max_attempts", "priority", "delay", "queue", "key", "version", "aging"),
-        *("grace", "backoff", "listen", "reconnect", "deadline", "connection", "idempotency"),
+        *("prefetch", "grace", "backoff", "listen", "deadline", "connection", "idempotency"),
         *("transaction", "scheduler", "stats", "explain", "purge"),
     ],
     "table": "jobs",

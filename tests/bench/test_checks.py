@@ -299,6 +299,11 @@ RECOVERED = [
         "late, and then nobody finished it and its queue has no record of it, which is lost",
         [QUEUED, wait(False, "job", "lease + reclaim"), row("running"), row("absent")],
     ),
+    sane(
+        recovered,
+        "abandoned, and its queue may take longer than anybody waits",
+        [QUEUED, a.started, a.died, wait(False, "job", "2 L", late="")],
+    ),
     sane(recovered, "another job is running", [QUEUED, a.started, a.finished, row("running", job="other")]),
     wrong(recovered, "nobody began it, and nobody waited", [QUEUED, row("done")], ("stranded", 1)),
     wrong(recovered, "nobody began it", [QUEUED, wait(False, "job", "lease + reclaim")], ("stranded", 1, 2)),

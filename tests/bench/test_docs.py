@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import discover
+from bench import discover, expect
 from bench.cli import main
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -21,7 +21,8 @@ def sections(text: str) -> dict[str, str]:
 
 def last_cells(text: str) -> list[str]:
     """The last cell of each row of the tables."""
-    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith("| claim")]
+    heads = ("| claim ", "| report ")
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(heads)]
     return [row.rsplit("|", 2)[1] for row in rows]
 
 
@@ -55,8 +56,8 @@ def test_every_twin_that_is_named_is_there(text: str) -> None:
 
 
 def test_every_public_report_leads_to_a_scenario() -> None:
-    cells = last_cells(REPORTS)[1:]
-    assert len(cells) == 10
+    cells = last_cells(REPORTS)
+    assert len(cells) == 10 + 6
     assert all(named([cell]) for cell in cells)
     assert named(cells) <= set(SCENARIOS)
 
@@ -66,6 +67,23 @@ def test_the_page_of_scenarios_is_the_one_that_is_made(capsys: pytest.CaptureFix
     assert (DOCS / "scenarios.md").read_text(encoding="utf-8") == capsys.readouterr().out, (
         "make it anew: leaseproof list --markdown > docs/scenarios.md"
     )
+
+
+def test_what_a_scenario_needs_of_a_stranger_is_the_table_that_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--needs"]) == 0
+    assert capsys.readouterr().out in (DOCS / "subjects.md").read_text(encoding="utf-8"), (
+        "put it there anew: leaseproof list --needs"
+    )
+
+
+def test_the_example_of_a_record_can_be_read(tmp_path: Path) -> None:
+    (example,) = re.findall(
+        r"```toml\n([^`]*\[\[finding\]\][^`]*)```", (DOCS / "subjects.md").read_text(encoding="utf-8")
+    )
+    (tmp_path / "known.toml").write_text(example, encoding="utf-8")
+    known = expect.load(tmp_path / "known.toml")
+    expect.check_explained(tmp_path / "known.toml", known)
+    assert {finding.scenario for finding in known} <= set(SCENARIOS)
 
 
 def test_the_readme_names_every_scenario() -> None:

@@ -8,6 +8,7 @@ from bench.events import all_finished
 from bench.history import History
 from bench.job import Job
 from bench.script import Run
+from bench.terms import Terms
 from tests.bench.histories import Run as Execution
 from tests.bench.histories import event
 
@@ -23,7 +24,7 @@ class Done:
 
 def settled(history: History, lease: float) -> Run:
     stage = cast(Any, SimpleNamespace(lease=lease, knob=None))
-    run = Run(stage, history, cast(Any, None), cast(Any, Done()), {"slack": 0.0})
+    run = Run(stage, history, cast(Any, None), cast(Any, Done()), {"slack": 0.0}, Terms.of({}, lease))
     run._jobs = [Job(run, "job", "1")]
     run.settle()
     return run

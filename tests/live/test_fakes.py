@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from bench import waits
+from bench.checks.ending import recovered
 from bench.discover import pick, scenarios
+from bench.faults.kill import Kill
 from bench.scenario import Scenario
+from bench.script import Run
 from bench.subject import Control
 from tests.fakes import miniatures as fakes
 from tests.fakes.sane import Sane
@@ -45,6 +48,27 @@ def test_a_faulty_queue_fails(fake: type[Sane], scenario: Scenario, anomalies: s
     assert outcome.verdict == "fail", outcome.said
     assert outcome.anomalies == anomalies
     assert exit_code(scenario, [outcome]) == 1
+
+
+@pytest.mark.parametrize(("fake", "verdict"), [(Sane, "fail"), (fakes.HoldsForAnHour, "pass")])
+def test_what_may_come_back_in_an_hour_is_not_stranded(fake: type[Sane], verdict: str, play: Play) -> None:
+    def script(run: Run) -> None:
+        worker, job = run.worker("worker"), run.enqueue()
+        job.until_started(by=worker)
+        run.fault(Kill(worker, during=job))
+        run.worker("other")
+        job.finished_within(0.5, bound="a while")
+
+    abandoned = Scenario("abandoned", "-", 1, "test", "-", "-", [], [recovered], recovery=False, run=script)
+    assert play(abandoned, subject=subject(fake)).verdict == verdict
+
+
+def test_where_a_recovery_takes_an_hour_only_what_needs_none_is_run(play: Play) -> None:
+    patient = subject(fakes.HoldsForAnHour)
+    dead = play(worker_death, subject=patient)
+    assert dead.verdict == "unsupported"
+    assert dead.said.startswith("a recovery takes 5400 s by its own word")
+    assert play(replace(one_job, recovery=False), subject=patient).verdict == "pass"
 
 
 ADAPTERS: list[tuple[type[Sane], list[str]]] = [

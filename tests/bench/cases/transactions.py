@@ -36,6 +36,7 @@ CASES = [
         ("job-without-row", 1),
     ),
     wrong(both_or_neither, "the row alone", [sample("orders", ["job", "there", "absent"])], ("row-without-job", 1)),
+    sane(both_or_neither, "a job that is over, and deleted", [a.started, sample("orders", ["job", "there", "absent"])]),
     sane(nothing_lost, "never committed", [OPEN, row("absent")]),
     sane(recovered, "never committed", [OPEN, row("absent")]),
     sane(recovered, "not yet committed", [OPEN, row("queued")]),
