@@ -16,13 +16,19 @@ class Barrier:
     stages = True
     """Whether anybody is held up."""
 
-    def __init__(self, watcher: psycopg.Connection[Any]) -> None:
+    def __init__(self, watcher: psycopg.Connection[Any], holder: int) -> None:
         self._watcher = watcher
+        self._holder = holder
         self._since = self._one("SELECT clock_timestamp()")
 
     def _one(self, statement: str) -> Any:
         row = self._watcher.execute(statement.encode()).fetchone()
         return row[0] if row else None
+
+    def is_held(self) -> bool:
+        """Whether the server says that rows are locked for the bench."""
+        locks = b"SELECT FROM pg_locks WHERE pid = %s AND mode = 'RowShareLock' AND granted"
+        return self._watcher.execute(locks, (self._holder,)).rowcount > 0
 
     def waiting(self) -> list[str]:
         """Who waits for a lock now."""
@@ -50,6 +56,9 @@ class NoBarrier(Barrier):
     def __init__(self) -> None:
         pass
 
+    def is_held(self) -> bool:
+        return False
+
     def waiting(self) -> list[str]:
         return []
 
@@ -65,5 +74,5 @@ def hold(dsn: str, statement: str, arguments: Sequence[Any]) -> Iterator[Barrier
         cursor = holder.execute(statement.encode(), arguments or None)
         if arguments and cursor.fetchone() is None:
             raise LookupError(f"no row was locked for the job {arguments[0]}")
-        yield Barrier(watcher)
+        yield Barrier(watcher, holder.info.backend_pid)
         holder.rollback()

@@ -41,6 +41,9 @@ ROW = ("id", "state", "leased_by", "lease_alive", "attempt")
 SERVER = "the server"
 """The target of a fault that is done to the database, and so to every worker."""
 
+DECOYS = 8
+"""How many are put in at most until somebody begins one."""
+
 GOT_IT, GOT_NOTHING = "1 job", "0 jobs"
 """What an offer comes to."""
 
@@ -262,22 +265,34 @@ class Run(Staff):
         """What `to` gets when it looks: "1 job" if it takes `job`, "0 jobs" if it does not although it looked.
 
         A decoy is put beside the job, later in the queue's order: whoever takes the decoy was looking, and could not
-        have the job. Of its starts there, the first `since` don't count. Raises Unmet when nobody takes either.
+        have the job. Where nobody begins it there is another, since one who claims ahead may have it and not begin it.
+        Of the job's starts there, the first `since` don't count. Raises Unmet when nobody takes either.
         """
-        if len(starts(self.history.events(), job.name, to.name)) > since:
+        decoys: list[Job] = []
+
+        def got_it(events: Sequence[Event]) -> bool:
+            return len(starts(events, job.name, to.name)) > since
+
+        def taken(events: Sequence[Event]) -> bool:
+            return got_it(events) or any(starts(events, decoy.name) for decoy in decoys)
+
+        if got_it(self.history.events()):
             return GOT_IT
-        decoys = sum(event["event"] == "enqueued" and event["role"] == "decoy" for event in self.history.events())
-        name = f"decoy-{decoys + 1}"
-        (decoy,) = self._enqueue([name], "decoy", [FINISH], None, {})
+        while not decoys or (len(decoys) < DECOYS and not self.history.until(taken, max(1.0, self.lease))):
+            decoys.append(self._decoy())
         self.need(
-            f"{to.name} took {name} or {job.name}",
-            lambda events: len(starts(events, job.name, to.name)) > since or starts(events, name),
+            f"{to.name} took {' or '.join(decoy.name for decoy in decoys)} or {job.name}",
+            taken,
             unless="it deals jobs out to workers that are busy" if self._describe.get("deals") else "",
         )
-        if len(starts(self.history.events(), job.name, to.name)) > since:
+        if got_it(self.history.events()):
             return GOT_IT
-        self.until_over([decoy])
+        self.until_over([decoy for decoy in decoys if decoy.starts])
         return GOT_NOTHING
+
+    def _decoy(self) -> Job:
+        count = sum(event["event"] == "enqueued" and event["role"] == "decoy" for event in self.history.events())
+        return self._enqueue([f"decoy-{count + 1}"], "decoy", [FINISH], None, {})[0]
 
     # The fault.
 

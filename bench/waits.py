@@ -187,9 +187,11 @@ class Waits:
         self.poll(lambda: names <= set(barrier.waiting()), within)
 
     def exited_within(self, worker: Worker, within: float, bound: str = "", late: str = "stranded") -> bool:
-        """Wait until a process has ended; False if it does not in time."""
-        pid = worker.pid
-        return self.wait(f"{worker.name} ended", lambda events: exit_of(events, pid), within, bound=bound, late=late)
+        """Wait until a process has ended; False if it does not in time, and in the queue's own slack."""
+        pid, more = worker.pid, 0.0 if bound else self.terms.slack / self.lease
+        return self.wait(
+            f"{worker.name} ended", lambda events: exit_of(events, pid), within + more, bound=bound, late=late
+        )
 
     def poll(self, reached: Callable[[], bool], within: float) -> bool:
         """Ask again and again for what tells no event; False if it is not reached in time."""

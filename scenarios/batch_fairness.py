@@ -51,5 +51,5 @@ def _(run: Run) -> None:
         run.observe("who holds how many of the jobs", table=held)
 
     job.finish()
-    run.all_finished_within([job, *flood.jobs], 10, bound="they were told to end")
+    run.all_finished_within([job, *flood.jobs], 30, bound="they were told to end")
     run.observe("the end", job, columns=("id", "state", "attempt"))

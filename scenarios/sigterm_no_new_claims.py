@@ -53,7 +53,7 @@ def _(run: Run) -> None:
 
     job.finish()
     run.need(f"{told.name} is through with it", lambda events: not running(events, job.name, told.name))
-    run.exited_within(told, 2 + run.terms.slack / run.lease)
+    run.exited_within(told, 2)
     run.observe("the jobs after the end of the first", job, *ahead)
 
     run.worker("next", reclaim_every=0.5)

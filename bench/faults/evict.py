@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 class Evict(Terminate):
     """SIGTERM to a worker; when the fault is lifted, it is waited for until `within` leases are over, and then killed.
 
+    The queue's own slack is added.
+
     Receipt: that of the SIGTERM, and then how the process ended.
     """
 
     def __init__(self, worker: Worker, during: Job, within: float) -> None:
         super().__init__(worker, during)
         self.history = worker.history
-        self.deadline = within * during.run.lease
+        self.deadline = within * during.run.lease + during.run.terms.slack
 
     def inject(self) -> Evidence:
         self.deadline += self.history.now()

@@ -26,8 +26,7 @@ class Hold(Fault):
 
     def inject(self) -> Evidence:
         self.barrier: Barrier = self._held.enter_context(self.run.holding(self.job))
-        locked = self.run.rows([self.job])[0]["locked"]
-        if locked != "t":
+        if not self.barrier.is_held():
             self._held.close()
             raise NoReceipt(f"the row of {self.target} is not locked")
         return {"locked": True}
