@@ -64,9 +64,7 @@ def test_a_file_that_is_gone_or_has_another_name_makes_it_again(toy: Subject) ->
     assert is_stale(toy)
 
 
-def test_its_commands_run_outside_of_the_benchs_own_environment(
-    toy: Subject, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_its_commands_run_outside_of_the_benchs_own_environment(toy: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}/usr/bin")
     monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
     told = "import os; print(os.environ['PATH'], 'VIRTUAL_ENV' in os.environ); raise SystemExit(1)"
