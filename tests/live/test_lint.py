@@ -76,7 +76,7 @@ WRONG: list[tuple[Fake, str, str]] = [
     (fakes.IgnoresSigterm, "worker lint-worker", "which then ended, and it was still there 5 s later"),
     (fakes.PromisesToTell, "describe, `tells`", "`renewed` did not come with lint-1 among `kept`"),
     (fakes.PromisesToTellOfReclaims, "describe, `tells`", "`reclaimed` did not come with 7 among `ids`"),
-    (fakes.PromisesADelay, "describe, the option `delay`", "a job with a delay of 0.5 s was begun after 0."),
+    (fakes.PromisesADelay, "describe, the option `delay`", "a job with a delay of 1 s was begun after 0."),
     (fakes.PromisesAKey, "describe, the option `key`", "while the job 7 of a key was alive, another was put in: 8"),
     (fakes.PromisesPriorities, "describe, the option `priority`", "could not do `enqueue`: no priorities"),
     (fakes.PromisesAConnection, "describe, the option `connection`", "ordered borrow, a puppet said "),
