@@ -12,7 +12,7 @@ USUAL_INTERVAL = 0.5
 """Leases between two reclaims, as scripts have it."""
 
 
-HURRIED = 5.0
+HURRIED = 30.0
 """Seconds of slack that are waited for where a recovery is not."""
 
 USUAL_RETRY = 30.0
@@ -72,5 +72,5 @@ class Terms:
 
     @property
     def own_reclaim(self) -> float:
-        """Seconds in which the queue's own reclaim has come by, where nobody can ask for one."""
-        return self.interval + self.slack
+        """Seconds in which the queue's own reclaim has come by, where nobody can ask for one; no wait for a slow one."""
+        return self.lease if self.is_hurried else self.interval + self.slack

@@ -69,5 +69,5 @@ def test_a_client_can_be_asked_for_what_is_held_up(play: Play) -> None:
         seen.append(purge.result())
 
     (asked,) = played(play, script).events("answered")
-    assert seen == [(True, ["cleaner"]), {"removed": 5}]
+    assert seen[-2:] == [(True, ["cleaner"]), {"removed": 5}]  # the last try, where the machine stalled
     assert (asked["request"], asked["batch"], asked["answer"]) == ("purge", 2, {"removed": 5})

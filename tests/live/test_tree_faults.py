@@ -162,7 +162,7 @@ def test_the_parent_is_killed_and_its_children_live_on_until_it_is_closed(start:
 def test_a_child_that_has_left_its_session_is_ended_too(start: Start) -> None:
     worker = start(EMIGRANT, 2)
     child = worker.tree()[1]
-    assert os.getsid(child.pid) != worker.pid
+    until(lambda: os.getsid(child.pid) != worker.pid, "it has a session of its own")
     KillParent(worker, job(worker, child.pid)).inject()
     assert alive(child)
     worker.close()

@@ -133,7 +133,7 @@ func Obey(ctx context.Context, job string, attempt int, tools Tools) error {
 	go func() {
 		select {
 		case <-ctx.Done():
-			line.Close() // which ends the wait for an order
+			line.conn.SetReadDeadline(time.Now()) // which ends the wait for an order, and nothing else
 		case <-over:
 		}
 	}()
