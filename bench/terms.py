@@ -72,5 +72,5 @@ class Terms:
 
     @property
     def own_reclaim(self) -> float:
-        """Seconds in which the queue's own reclaim has come by, where nobody can ask for one; no wait for a slow one."""
+        """Seconds in which the queue's own reclaim has come by, where nobody can ask for one; a slow one is let be."""
         return self.lease if self.is_hurried else self.interval + self.slack
