@@ -33,8 +33,8 @@
 			continue
 		}
 		id := waiting[0].Name()
-		if err := os.Rename(at("queued", id), at("running", id)); err != nil {
-			return err
+		if os.Rename(at("queued", id), at("running", id)) != nil {
+			continue // another was faster
 		}
 		var payload struct{ Job string }
 		text, _ := os.ReadFile(at("running", id))

@@ -18,7 +18,11 @@
     id = Dir.children(File.dirname(at("queued", "any"))).min
     next sleep(poll) if id.nil?
 
-    File.rename(at("queued", id), at("running", id))
+    begin
+      File.rename(at("queued", id), at("running", id))
+    rescue SystemCallError
+      next # another was faster
+    end
     state = "done"
     begin
       run.call(JSON.parse(File.read(at("running", id)))["job"], nil)
