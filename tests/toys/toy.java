@@ -29,7 +29,11 @@
                 continue;
             }
             java.util.Arrays.sort(waiting);
-            java.nio.file.Files.move(at("queued", waiting[0]), at("running", waiting[0]));
+            try {
+                java.nio.file.Files.move(at("queued", waiting[0]), at("running", waiting[0]));
+            } catch (java.nio.file.NoSuchFileException gone) {
+                continue; // another was faster
+            }
             Map<String, Object> payload = Leaseproof.parse(java.nio.file.Files.readString(at("running", waiting[0])));
             String state = "done";
             try {
