@@ -106,14 +106,25 @@ def last_rows(events: Sequence[Event]) -> dict[str, int]:
 def reclaims(events: Sequence[Event]) -> Iterator[tuple[list[Execution], list[bool]]]:
     """The executions of each job, and for each two neighbours whether a reclaim gave it back between their starts.
 
-    Of a queue that reclaims by itself and tells nobody, it is taken to have: unless the earlier one had finished.
+    Of a queue that reclaims by itself and tells nobody, it is taken to have: unless the earlier one had finished. Then
+    its finish may have been lost on the way, and the job given back for that: where its lease had the time to run out,
+    or where it was a connection's and a fault came between.
     """
     given_back = index((job, i) for i, event in of_kind(events, "reclaimed") for job in dict.fromkeys(event["jobs"]))
     subject = events[0]["subject"]
     silent = subject.get("reclaim", "called") != "called" and "reclaimed" not in subject.get("tells", ())
+    receipts = [i for i, _ in of_kind(events, "receipt")]
+
+    def may_be_back(earlier: Execution, later: Execution) -> bool:
+        if earlier.ending != "finished" or earlier.end > later.start:
+            return True
+        if subject.get("ownership") == "connection" and any(earlier.start < i < later.start for i in receipts):
+            return True
+        return bool(events[later.start]["t"] - events[earlier.start]["t"] >= events[0]["lease"])
+
     for job, runs in by_job(events).items():
         if silent:
-            yield runs, [earlier.ending != "finished" or earlier.end > later.start for earlier, later in pairwise(runs)]
+            yield runs, [may_be_back(earlier, later) for earlier, later in pairwise(runs)]
         else:
             yield runs, _given_back(events, runs, given_back[job])
 

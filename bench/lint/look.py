@@ -113,7 +113,7 @@ class Look:
         if "backoff" in self.options:
             wishes["backoff"] = (0.1, 0.2)
         if "grace" in self.options:
-            wishes["grace"] = 30.0
+            wishes["grace"] = 5.0  # some use all of it
         worker = self.run.worker(name, **wishes)
         ready = next(e for e in self.run.history.events() if e["event"] == "ready" and e["worker"] == name)
         self.of_its_tree(worker, ready, f"the line of worker {name}, `ready`")

@@ -7,7 +7,7 @@ from bench.checks.base import reclaims
 from bench.contract import AdapterFault, Row
 from bench.discover import pick, scenarios
 from bench.terms import Terms
-from tests.bench.histories import Run, history
+from tests.bench.histories import Run, event, history, receipt
 
 a, b = Run(1, "A"), Run(2, "B")
 
@@ -85,7 +85,10 @@ def test_a_column_that_was_not_promised_is_blank_and_one_that_was_is_the_adapter
         ({"reclaim": "automatic", "tells": ["reclaimed"]}, [a.died], [False]),
         ({"reclaim": "automatic"}, [a.died], [True]),
         ({"reclaim": "leader", "tells": []}, [], [True]),
-        ({"reclaim": "automatic"}, [a.finished], [False]),
+        ({"reclaim": "automatic", "ownership": "connection"}, [a.finished], [False]),
+        ({"reclaim": "automatic", "ownership": "connection"}, [receipt(), a.finished], [True]),
+        ({"reclaim": "automatic"}, [receipt(), a.finished], [False]),
+        ({"reclaim": "automatic"}, [a.finished, event("let-pass"), event("let-pass")], [True]),
     ],
 )
 def test_a_queue_that_reclaims_by_itself_and_tells_nobody_has_given_back_what_was_not_finished(
@@ -93,4 +96,5 @@ def test_a_queue_that_reclaims_by_itself_and_tells_nobody_has_given_back_what_wa
 ) -> None:
     events = history(a.started, *between, b.started)
     events[0]["subject"] |= subject
+    events[0]["lease"] = 3.5
     assert [given_back for _, given_back in reclaims(events)] == [expected]
