@@ -31,7 +31,9 @@ def imported(source: str, package: str) -> Iterator[str]:
 
 
 def files(package: str) -> list[Path]:
-    return sorted((ROOT / package).rglob("*.py"))
+    """Ours: what a subject's own environment has in it is other people's, and may be of a newer Python."""
+    found = (path.relative_to(ROOT) for path in (ROOT / package).rglob("*.py"))
+    return sorted(ROOT / path for path in found if not {".env", "node_modules"}.intersection(path.parts))
 
 
 def strangers(package: str) -> list[str]:
