@@ -38,14 +38,15 @@ def run_arm(
     control: Control | None = None
     run: Run | None = None
     describe: dict[str, Any] = {}
+    terms: Terms | None = None
     trouble: tuple[str, str] | None = None
     try:
         try:
             control = Control(stage.launch, stage.environment, stage.logs / "control.log")
             describe = control.ask("describe")
             contract.check_describe(describe)
-            if not _is_slow(describe, stage):
-                stage = replace(stage, lease=describe.get("lease") or stage.lease)
+            terms = Terms.of(describe, stage.lease).waited_for(stage.longest, stage.lease)
+            stage = replace(stage, lease=terms.lease)
             control.ask("prepare", **stage.preparation)
         except AdapterFault as error:
             trouble = ("adapter", str(error))
@@ -57,9 +58,7 @@ def run_arm(
         if lacking:
             history.add("unsupported", reason=lacking)
         try:
-            if control and not trouble and not lacking:
-                terms = Terms.of(describe, stage.lease)
-                terms = terms.hurried(stage.lease) if _is_slow(describe, stage) else terms
+            if control and terms and not trouble and not lacking:
                 run = Run(stage, history, desk, control, describe, terms)
                 trouble = _perform(run, stage)
         finally:
@@ -96,11 +95,6 @@ def _perform(run: Run, stage: Stage) -> tuple[str, str] | None:
         return ("bench", f"a process was gone before the fault reached it: {error}")
     except Exception:  # noqa: BLE001 - whatever a script raises is the bench's fault, and must be told as that
         return ("bench", traceback.format_exc(limit=-6).rstrip())
-
-
-def _is_slow(describe: Mapping[str, Any], stage: Stage) -> bool:
-    """Whether a recovery takes longer than this run waits: then L is the bench's own, and none is waited for."""
-    return Terms.of(describe, stage.lease).recovery > stage.longest
 
 
 def _missing(stage: Stage, describe: Mapping[str, Any]) -> str:

@@ -64,6 +64,11 @@ class Job:
         """Wait until a worker's execution of it has ended as ordered. Raises Unmet."""
         self.run.need(f"{self.name} finished by {by.name}", lambda events: finish(events, self.name, by.name))
 
+    def until_ended(self, by: Worker) -> None:
+        """Wait until a worker is through with it, however that came. Raises Unmet."""
+        what = f"{by.name} is through with {self.name}"
+        self.run.need(what, lambda events: not running(events, self.name, by.name))
+
     def until_renewed(self, by: Worker) -> None:
         """Wait until its owner has renewed its lease: it will not do so again for a third of a lease. Raises Unmet.
 

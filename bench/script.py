@@ -370,8 +370,11 @@ class Run(Staff):
         """
         if self._jobs:
             rows = self.inspect(self._jobs)
-            over = {job.name for job, row in zip(self._jobs, rows, strict=True) if row["state"] == "done"}
-            over |= {job.name for job, row in zip(self._jobs, rows, strict=True) if not row.is_there and job.is_running}
+            over = {
+                job.name
+                for job, row in zip(self._jobs, rows, strict=True)
+                if row["state"] == "done" or (not row.is_there and job.is_running)
+            }
             self.history.until(partial(all_finished, jobs=over), MARGIN * self.lease)
         events = self.history.events()
         received = {event["step"] for event in events if event["event"] == "receipt"}

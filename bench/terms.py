@@ -50,8 +50,10 @@ class Terms:
             columns=None if columns is None else frozenset(columns),
         )
 
-    def hurried(self, lease: float) -> "Terms":
-        """For a scenario that needs no recovery, of a queue with a slow one; `lease` is the bench's."""
+    def waited_for(self, longest: float, lease: float) -> "Terms":
+        """The same; where a recovery takes longer than a run waits, hurried ones by the bench's own `lease`."""
+        if self.recovery <= longest:
+            return self
         return replace(
             self, lease=lease, interval=lease * USUAL_INTERVAL, slack=min(self.slack, HURRIED), is_hurried=True
         )

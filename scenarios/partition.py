@@ -6,7 +6,7 @@ refuse it by who owns the job now, for the sender can't know. And nobody restart
 
 from bench.checks.ending import nothing_lost, recovered
 from bench.checks.fencing import late_finish_refused
-from bench.events import outcome, running
+from bench.events import outcome
 from bench.faults.black_hole import BlackHole
 from bench.scenario import Scenario, Twin
 from bench.script import Run
@@ -39,7 +39,7 @@ def _(run: Run) -> None:
         run.observe("what a rival's reclaim gives back", job, seen=back)
         run.offer(job, to=owner)
         job.finish(by=cut_off)
-        run.need("cut-off is through with it", lambda events: not running(events, job.name, cut_off.name))
+        job.until_ended(by=cut_off)
         run.observe("the one that is cut off has ended it, and nobody hears of that", job)
 
     run.poll(lambda: bool(relay.ports()), within=10)

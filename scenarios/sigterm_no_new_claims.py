@@ -2,7 +2,6 @@
 
 from bench.checks.ending import nothing_lost, recovered
 from bench.checks.stopping import clean_exit, no_start_after_sigterm, unstarted_freed
-from bench.events import running
 from bench.faults.terminate import Terminate
 from bench.orders import FINISH
 from bench.scenario import Scenario, Twin
@@ -52,7 +51,7 @@ def _(run: Run) -> None:
     run.observe("the jobs while the first is still running", job, *ahead)
 
     job.finish()
-    run.need(f"{told.name} is through with it", lambda events: not running(events, job.name, told.name))
+    job.until_ended(by=told)
     run.exited_within(told, 2)
     run.observe("the jobs after the end of the first", job, *ahead)
 

@@ -31,7 +31,7 @@ def test_who_reclaims_more_often_gains_nothing_and_loses_nothing() -> None:
 
 
 def test_where_a_recovery_is_not_waited_for_the_lease_is_the_benchs_and_all_is_quick() -> None:
-    terms = Terms.of({"lease": 3600.0, "reclaim_every": 600.0, "slack": 400.0}, lease=1.0).hurried(1.0)
+    terms = Terms.of({"lease": 3600.0, "reclaim_every": 600.0, "slack": 400.0}, lease=1.0).waited_for(60.0, 1.0)
     assert (terms.lease, terms.interval, terms.own_reclaim, terms.longer) == (1.0, 0.5, 1.0, 30.0)
     assert terms.is_hurried
 
