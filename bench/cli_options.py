@@ -84,7 +84,11 @@ def amounts(command: argparse.ArgumentParser) -> None:
         help="the longest recovery to wait for, of a queue that takes longer by its own word (default: 60)",
     )
     command.add_argument(
-        "--jobs", type=_count, default=None, metavar="N", help="arms at once (default: 4 for each CPU)"
+        "--jobs",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="arms at once (default: 4 for each CPU); of those that mostly wait, three times as many",
     )
     command.add_argument("--seed", type=int, default=None, help="for the backoff's jitter; recorded in the results")
     command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")

@@ -44,6 +44,9 @@ TRIES = 3
 """An inconclusive arm is tried again at most twice, each time with a lease twice as long."""
 
 
+PATIENT = 3
+"""So many times as many arms at once where they mostly wait, as those of a queue with a long lease."""
+
 CLEAN_WITHIN = 60.0
 """Seconds that the janitor may take; it is done in well under one."""
 
@@ -252,31 +255,37 @@ def differences(scenarios: Sequence[Scenario]) -> dict[str, dict[str, Difference
 
 
 class Pool:
-    """Arms under way, a few at a time; take each outcome where it is wanted."""
+    """Arms under way, a few at a time; take each outcome where it is wanted.
+
+    Those that mostly wait have slots of their own, and keep nobody from the processors.
+    """
 
     def __init__(self, running: Bench, watcher: Watcher) -> None:
         self._bench = running
         self._watcher = watcher
         self._executor = ThreadPoolExecutor(running.settings.jobs, thread_name_prefix="arm")
+        self._patient = ThreadPoolExecutor(running.settings.jobs * PATIENT, thread_name_prefix="patient-arm")
 
     def __enter__(self) -> Pool:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bench.stop()
-        self._executor.shutdown(cancel_futures=True)
+        for executor in (self._executor, self._patient):
+            executor.shutdown(cancel_futures=True)
 
     def submit(self, task: Callable[[], T]) -> Future[T]:
         """Start something else among the arms."""
         return self._executor.submit(task)
 
     def submit_all(
-        self, arms: Sequence[Arm], run: Callable[[Arm], ArmResult] | None = None
+        self, arms: Sequence[Arm], run: Callable[[Arm], ArmResult] | None = None, patient: bool = False
     ) -> dict[tuple[str, str], Future[ArmResult]]:
         """Start arms, by scenario and id: one of each scenario in turn, so that crowded ones don't come all at once.
 
-        Each is run on the bench as it is, or by `run`.
+        Each is run on the bench as it is, or by `run`. The `patient` ones mostly wait.
         """
+        executor = self._patient if patient else self._executor
         run = run or (lambda arm: self._bench.run(arm, self._watcher))
         turns: dict[str, int] = {}
         order: list[tuple[int, int, Arm]] = []
@@ -284,7 +293,7 @@ class Pool:
             turns[arm.scenario.name] = turns.get(arm.scenario.name, 0) + 1
             order.append((turns[arm.scenario.name], len(order), arm))
         return {
-            (arm.scenario.name, arm.id): self._executor.submit(run, arm)
+            (arm.scenario.name, arm.id): executor.submit(run, arm)
             for _, _, arm in sorted(order, key=lambda entry: entry[:2])
         }
 

@@ -35,6 +35,9 @@ FORMAT = 1
 
 REFERENCE = "queue_core"
 
+LONG = 5
+"""Leases of the run after which a recovery is a long one."""
+
 
 @dataclass(frozen=True)
 class Stranger:
@@ -137,6 +140,14 @@ class Seat:
     error: str = ""
     describe: Mapping[str, Any] = field(default_factory=dict)
     smoke: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether its arms mostly wait: its recovery is a matter of many leases, and they are waited for."""
+        return (
+            not self.error
+            and Terms.of(self.describe, self.bench.settings.lease).recovery > self.bench.settings.lease * LONG
+        )
 
     def look(self) -> None:
         """Smoke it, and lint it, once and before all of its arms. Raises Closed."""
@@ -244,7 +255,7 @@ def run(
             trials = []
             for seat, look in zip(seats, looks, strict=True):
                 look.result()
-                trials.append(pool.submit_all(sound(scenarios), seat.run))
+                trials.append(pool.submit_all(sound(scenarios), seat.run, patient=seat.waits))
             proof = [
                 ScenarioResult(s, found[s.name], [_inside(pair[s.name, a.id].result(), beside) for a in s.arms])
                 for s in scenarios
