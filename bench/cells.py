@@ -37,6 +37,11 @@ def unproven(scenario: str, status: str, why: str) -> Cell:
     return _cell(scenario, "unproven", reason=f"{status} here: {why}")
 
 
+def not_run(scenario: str) -> Cell:
+    """The cell of a scenario that a stranger did not go through, where others did."""
+    return _cell(scenario, "unsupported", reason="it was not run")
+
+
 def _cell(scenario: str, verdict: str, **more: Any) -> Cell:
     nothing: Cell = {"reason": "", "without_fault": False, "not_kept": [], "arms": []}
     return {"scenario": scenario, "verdict": verdict, **nothing, **more}

@@ -23,6 +23,7 @@ from bench.init import InitError
 from bench.made import MakeError
 from bench.postgres import PostgresError, redact
 from bench.rundir import RunDirError
+from bench.runs import RunError
 from bench.scenario import Arm
 from bench.services import ServiceError
 from bench.stalls import measure
@@ -74,6 +75,7 @@ WRONG_USAGE = (
     ExpectError,
     InitError,
     RunDirError,
+    RunError,
 )
 
 

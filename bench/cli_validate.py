@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench import discover, expect, result, validate
-from bench.history import HistoryError
+from bench import discover, expect, result, runs, validate
 from bench.postgres import redact
 from bench.runner import Settings, Watcher
+from bench.runs import RunError
 from bench.scenario import Scenario
 from bench.subject import PROFILES
 from bench.validate import Stranger
@@ -127,16 +127,11 @@ def _record(options: argparse.Namespace) -> Callable[[dict[str, Any]], dict[str,
 
 
 def _saved(path: Path) -> dict[str, Any]:
-    """The result of an earlier run. Raises HistoryError."""
-    try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] == validate.FORMAT and "subjects" in data:
-            return data
-    except OSError as error:
-        raise HistoryError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, LookupError, TypeError):
-        pass
-    raise HistoryError(f"{path} is no validate.json of format {validate.FORMAT}")
+    """The result of an earlier run. Raises RunError."""
+    run = runs.read(path)
+    if not run.of_subjects:
+        raise RunError(f"{path} is no result of `validate`; see it with `leaseproof report {path}`")
+    return dict(run.data)
 
 
 def _dry_run(settings: Settings, strangers: Sequence[Stranger], scenarios: Sequence[Scenario]) -> int:

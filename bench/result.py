@@ -2,7 +2,7 @@
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -34,12 +34,10 @@ class ArmResult:
     def expected(self) -> bool:
         return as_expected(self.verdict, self.arm.expected, list(self.arm.twin.also) if self.arm.twin else [])
 
-    def to_json(self) -> dict[str, Any]:
+    def standing(self) -> dict[str, Any]:
+        """What came out, and what had to."""
         return {
             "id": self.arm.id,
-            "code": self.arm.code,
-            "twin": self.arm.twin.name if self.arm.twin else None,
-            "fault": self.arm.fault,
             "verdict": self.verdict.verdict,
             "expected": self.arm.expected,
             "as_expected": self.expected,
@@ -48,6 +46,14 @@ class ArmResult:
                 for anomaly in self.verdict.anomalies
             ],
             "reason": self.verdict.reason,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.standing(),
+            "code": self.arm.code,
+            "twin": self.arm.twin.name if self.arm.twin else None,
+            "fault": self.arm.fault,
             "figures": [[event["name"], event["value"]] for event in self.events if event["event"] == "figure"],
             "tries": self.tries,
             "lease": self.lease,
@@ -68,19 +74,8 @@ class ScenarioResult:
     @property
     def status(self) -> tuple[str, str]:
         """`proven`, `unproven`, `inconclusive`, `error`, or `partial` when only some arms were run; and why."""
-        # A finding first: no doubt about another arm explains it away.
-        for arm in self.arms:
-            if arm.verdict.verdict in ("pass", "fail") and not arm.expected:
-                return "unproven", f"{arm.arm.id}: {_surprise(arm)}"
-        for verdict, status in (("error", "error"), ("inconclusive", "inconclusive"), ("unsupported", "partial")):
-            for arm in self.arms:
-                if arm.verdict.verdict == verdict:
-                    return status, f"{arm.arm.id}: {arm.verdict.reason}"
         due = {arm.id for arm in self.scenario.arms}
-        run = due & {arm.arm.id for arm in self.arms}  # besides, other scenarios' twins may have been tried in it
-        if run < due:
-            return "partial", f"{len(run)} of {len(due)} arms were run"
-        return "proven", ""
+        return status([arm.standing() for arm in self.arms], due)
 
     def to_json(self) -> dict[str, Any]:
         status, why = self.status
@@ -111,15 +106,30 @@ class ScenarioResult:
         }
 
 
-def _surprise(arm: ArmResult) -> str:
-    shown = ", ".join(sorted(arm.verdict.names)) or "pass"
-    wanted = "pass" if arm.arm.expected == "pass" else f"show {arm.arm.expected}"
+def status(arms: Sequence[Mapping[str, Any]], due: Collection[str]) -> tuple[str, str]:
+    """What arms of a scenario prove, as result.json has them, of those that are `due`; and why no more than that."""
+    # A finding first: no doubt about another arm explains it away.
+    for arm in arms:
+        if arm["verdict"] in ("pass", "fail") and not arm["as_expected"]:
+            return "unproven", f"{arm['id']}: {_surprise(arm)}"
+    for verdict, worse in (("error", "error"), ("inconclusive", "inconclusive"), ("unsupported", "partial")):
+        for arm in arms:
+            if arm["verdict"] == verdict:
+                return worse, f"{arm['id']}: {arm['reason']}"
+    run = {*due} & {arm["id"] for arm in arms}  # besides, other scenarios' twins may have been tried in it
+    if run < {*due}:
+        return "partial", f"{len(run)} of {len(due)} arms were run"
+    return "proven", ""
+
+
+def _surprise(arm: Mapping[str, Any]) -> str:
+    shown = ", ".join(sorted({anomaly["name"] for anomaly in arm["anomalies"]})) or "pass"
+    wanted = "pass" if arm["expected"] == "pass" else f"show {arm['expected']}"
     return f"it must {wanted}, and it came out as {shown}"
 
 
-def overall(scenarios: Sequence[ScenarioResult]) -> str:
-    """The worst status of all: a finding outranks the rest, since it is never explained away."""
-    statuses = {scenario.status[0] for scenario in scenarios}
+def overall(statuses: Collection[str]) -> str:
+    """The worst of all scenarios' statuses: a finding outranks the rest, since it is never explained away."""
     return next(status for status in ("unproven", "error", "inconclusive", "partial", "proven") if status in statuses)
 
 

@@ -310,7 +310,7 @@ def run(settings: Settings, arms: Mapping[str, Sequence[Arm]], watcher: Watcher,
         longest = running.stalls.longest()[0]
         versions = dict(running.versions)
     results = [ScenarioResult(s, found[s.name], [outcomes[s.name, arm.id] for arm in arms[s.name]]) for s in chosen]
-    verdict = result.overall(results)
+    verdict = result.overall([scenario.status[0] for scenario in results])
     describes = (outcome.events[0]["subject"] for outcome in outcomes.values())
     describe: dict[str, Any] = next(filter(None, describes), {"subject": settings.subject.name})
     data = {

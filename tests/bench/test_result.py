@@ -187,7 +187,7 @@ MIXTURES = [
 def test_the_worst_of_every_mixture_is_the_verdict() -> None:
     rank = list(ONE_OF_EACH)
     for mixture in MIXTURES:
-        assert overall([ONE_OF_EACH[status] for status in mixture]) == max(mixture, key=rank.index), mixture
+        assert overall([ONE_OF_EACH[status].status[0] for status in mixture]) == max(mixture, key=rank.index), mixture
 
 
 def test_every_verdict_has_its_exit_code() -> None:

@@ -131,7 +131,7 @@ def play(bench: Bench, tmp_path_factory: pytest.TempPathFactory) -> Play:
 
 def exit_code(scenario: Scenario, outcomes: Sequence[Outcome]) -> int:
     """What `leaseproof` would exit with."""
-    return result.EXIT_CODES[result.overall([ScenarioResult(scenario, {}, [outcome.arm for outcome in outcomes])])]
+    return result.EXIT_CODES[result.overall([ScenarioResult(scenario, {}, [it.arm for it in outcomes]).status[0]])]
 
 
 @pytest.fixture(scope="package")

@@ -218,10 +218,17 @@ def test_a_record_that_is_not_there(again: Main) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"format": 1}', '{"format": 2, "subjects": []}'])
-def test_a_file_that_is_no_result(text: str, main: Main, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "result.json is no result of a run in format 1"),
+        ('{"format": 2, "subjects": [], "scenarios": []}', "result.json is no result of a run in format 1"),
+        ('{"format": 1, "scenarios": []}', "result.json is no result of `validate`; see it with `leaseproof report"),
+    ],
+)
+def test_a_file_that_is_no_result(text: str, said: str, main: Main, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(text)
-    assert "result.json is no validate.json of format 1" in one_line(main("validate", tmp_path / "result.json"))
+    assert said in one_line(main("validate", tmp_path / "result.json"))
 
 
 def test_a_subject_that_is_not_there(main: Main) -> None:
