@@ -88,7 +88,7 @@ def amounts(command: argparse.ArgumentParser) -> None:
         type=_count,
         default=None,
         metavar="N",
-        help="arms at once (default: 4 for each CPU); of those that mostly wait, three times as many",
+        help="arms at once (default: 4 for each CPU); of those that mostly wait, up to five times as many",
     )
     command.add_argument("--seed", type=int, default=None, help="for the backoff's jitter; recorded in the results")
     command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")

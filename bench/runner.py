@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from bench import clock, postgres, result, services
 from bench.arms import run_arm
 from bench.children import Launcher
+from bench.door import Door
 from bench.history import Event, History, dump
 from bench.janitor import Janitor
 from bench.nursery import Nursery
@@ -44,7 +45,7 @@ TRIES = 3
 """An inconclusive arm is tried again at most twice, each time with a lease twice as long."""
 
 
-PATIENT = 3
+PATIENT = 5
 """So many times as many arms at once where they mostly wait, as those of a queue with a long lease."""
 
 CLEAN_WITHIN = 60.0
@@ -257,13 +258,14 @@ def differences(scenarios: Sequence[Scenario]) -> dict[str, dict[str, Difference
 class Pool:
     """Arms under way, a few at a time; take each outcome where it is wanted.
 
-    Those that mostly wait have slots of their own, and keep nobody from the processors.
+    Those that mostly wait have slots of their own, and a `door` to go through before they start anything.
     """
 
     def __init__(self, running: Bench, watcher: Watcher) -> None:
         self._bench = running
         self._watcher = watcher
         self._executor = ThreadPoolExecutor(running.settings.jobs, thread_name_prefix="arm")
+        self.door = Door()
         self._patient = ThreadPoolExecutor(running.settings.jobs * PATIENT, thread_name_prefix="patient-arm")
 
     def __enter__(self) -> Pool:
@@ -271,6 +273,7 @@ class Pool:
 
     def __exit__(self, *_: object) -> None:
         self._bench.stop()
+        self.door.open()
         for executor in (self._executor, self._patient):
             executor.shutdown(cancel_futures=True)
 
@@ -285,8 +288,8 @@ class Pool:
 
         Each is run on the bench as it is, or by `run`. The `patient` ones mostly wait.
         """
-        executor = self._patient if patient else self._executor
         run = run or (lambda arm: self._bench.run(arm, self._watcher))
+        executor = self._patient if patient else self._executor
         turns: dict[str, int] = {}
         order: list[tuple[int, int, Arm]] = []
         for arm in arms:

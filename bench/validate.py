@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from bench import cells, discover, made, runner, services
 from bench.arms import missing
 from bench.cells import Cell
+from bench.door import Door
 from bench.history import Closed, Event
 from bench.lint import linted
 from bench.made import MakeError
@@ -171,11 +173,13 @@ class Seat:
         else:
             self.smoke = report.wrong
 
-    def run(self, arm: Arm) -> ArmResult:
+    def run(self, arm: Arm, door: Door | None = None) -> ArmResult:
         """Run an arm of it, unless that is known to be in vain. Raises Closed; all else is its cell's own."""
         verdict = self._in_vain(arm.scenario)
         if not verdict:
             try:
+                if self.waits and door:
+                    door.pass_through()
                 return _light(self.bench.run(arm, self.watcher))
             except Closed:
                 raise
@@ -255,7 +259,7 @@ def run(
             trials = []
             for seat, look in zip(seats, looks, strict=True):
                 look.result()
-                trials.append(pool.submit_all(sound(scenarios), seat.run, patient=seat.waits))
+                trials.append(pool.submit_all(sound(scenarios), partial(seat.run, door=pool.door), patient=seat.waits))
             proof = [
                 ScenarioResult(s, found[s.name], [_inside(pair[s.name, a.id].result(), beside) for a in s.arms])
                 for s in scenarios
