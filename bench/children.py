@@ -11,6 +11,8 @@ from typing import Protocol
 
 import psutil
 
+MEMORY = Path("/dev/shm")
+
 GONE_WITHIN = 5.0
 """Seconds in which processes that were killed are gone."""
 
@@ -70,6 +72,27 @@ def _descendants(parent: psutil.Process) -> list[psutil.Process]:
         return parent.children(recursive=True)
     children = [psutil.Process(int(pid)) for text in lists for pid in text.split() if psutil.pid_exists(int(pid))]
     return [process for child in children for process in (child, *_descendants(child))]
+
+
+def semaphores(processes: Iterable[psutil.Process]) -> set[Path]:
+    """The named semaphores that processes have open: files in memory that whoever is killed leaves behind.
+
+    Linux only; elsewhere they have no files. The kernel has them by the name that they were made under, before they were
+    given their own; so they are known by their inode.
+    """
+    inodes: set[str] = set()
+    for process in processes:
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+            inodes.update(line.split()[4] for line in lines if f"{MEMORY}/sem." in line)
+    return {file for file in MEMORY.glob("sem.*") if str(_inode(file)) in inodes} if inodes else set()
+
+
+def _inode(file: Path) -> int | None:
+    try:
+        return file.stat().st_ino
+    except OSError:
+        return None
 
 
 def kill_tree(pid: int) -> None:

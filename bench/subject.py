@@ -27,6 +27,7 @@ from bench.children import (
     kill_left_behind,
     kill_tree,
     last_words,
+    semaphores,
     spawn,
 )
 from bench.contract import PROTOCOL, AdapterFault
@@ -286,6 +287,7 @@ class Worker:
         self.dismissed = False
         self.orphans: list[psutil.Process] = []
         """Its children that may have outlived it, wherever they are now."""
+        self._semaphores: set[Path] = set()
         with log.open("ab") as output, open(os.devnull, "rb") as nothing:
             files = (nothing.fileno(), output.fileno(), output.fileno())
             try:
@@ -305,6 +307,8 @@ class Worker:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the parent process alone."""
+        if number == signal.SIGKILL:
+            self._semaphores |= semaphores(self.tree())
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
@@ -320,6 +324,9 @@ class Worker:
     def close(self) -> None:
         """End it, whatever state it is in, wait until it is reaped, and end what it has left behind."""
         if self._reaper.is_alive():  # else its number may be another's by now
+            self._semaphores |= semaphores(self.tree())
             kill_tree(self.pid)
         self._reaper.join()
         kill_left_behind(self.pid, self.orphans)
+        for file in self._semaphores:
+            file.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -229,6 +230,22 @@ def test_it_is_ended_with_all_its_children_in_whatever_state(worker: Callable[[s
     it.close()
     assert end(it) == -signal.SIGKILL
     until(lambda: not any(process.is_running() and process.status() != "zombie" for process in tree), "all are gone")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="named semaphores are files on Linux alone")
+@pytest.mark.parametrize("kill", [True, False])
+def test_its_named_semaphores_go_with_it(kill: bool, worker: Callable[[str], Worker]) -> None:
+    name = f"leaseproof-{uuid.uuid4().hex}"
+    program = f"import _multiprocessing, time; it = _multiprocessing.SemLock(1, 1, 1, '/{name}', False)"
+    it = worker(f"{program}; print('made', flush=True); time.sleep(600)")
+    until(lambda: "made" in it.log.read_text(), "it is made")
+    file = Path(f"/dev/shm/sem.{name}")
+    assert file.exists()
+    if kill:
+        it.signal(signal.SIGKILL)
+        end(it)
+    it.close()
+    assert not file.exists()
 
 
 def test_what_it_says_is_in_its_log(worker: Callable[[str], Worker]) -> None:
