@@ -77,8 +77,8 @@ def _descendants(parent: psutil.Process) -> list[psutil.Process]:
 def semaphores(processes: Iterable[psutil.Process]) -> set[Path]:
     """The named semaphores that processes have open: files in memory that whoever is killed leaves behind.
 
-    Linux only; elsewhere they have no files. The kernel has them by the name that they were made under, before they were
-    given their own; so they are known by their inode.
+    Linux only; elsewhere they have no files. The kernel knows them by the name under which they were made, before they
+    were given their own; so they are found by their inode.
     """
     inodes: set[str] = set()
     for process in processes:
