@@ -5,7 +5,7 @@ BIN := .venv/bin
 SCENARIOS := $(patsubst scenarios/%.py,%,$(filter-out %/__init__.py,$(wildcard scenarios/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help matrix cross matrix-subjects list test lint format doctor clean
+.PHONY: help matrix cross matrix-subjects artifacts artifacts-check list test lint format doctor clean
 
 help: ## this list
 	@echo "leaseproof, a proof bench for job queues"
@@ -23,6 +23,12 @@ cross: $(BIN)/.run ## try each guard's twin in every guard's scenario: it must f
 
 matrix-subjects: $(BIN)/.run ## every queue in subjects/, in both profiles, in all scenarios that apply to it
 	@$(BIN)/leaseproof validate all $(ARGS)
+
+artifacts: $(BIN)/.run ## run the article's demonstrations, and write docs/artifacts
+	@$(BIN)/leaseproof artifacts $(ARGS)
+
+artifacts-check: $(BIN)/.run ## run them, and say whether a fact has changed
+	@$(BIN)/leaseproof artifacts --check $(ARGS)
 
 subject-%: $(BIN)/.run
 	@$(BIN)/leaseproof make $* $(ARGS)

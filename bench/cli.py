@@ -14,7 +14,19 @@ from typing import Any
 
 from rich.console import Console
 
-from bench import cli_offline, cli_options, cli_subject, cli_validate, cross, discover, doctor, runner, services
+from bench import (
+    cli_artifacts,
+    cli_offline,
+    cli_options,
+    cli_subject,
+    cli_validate,
+    cross,
+    discover,
+    doctor,
+    runner,
+    services,
+)
+from bench.artifacts import ArtifactsError
 from bench.cli_options import Usage
 from bench.discover import UnknownName
 from bench.expect import ExpectError
@@ -76,6 +88,7 @@ WRONG_USAGE = (
     InitError,
     RunDirError,
     RunError,
+    ArtifactsError,
 )
 
 
@@ -143,6 +156,7 @@ def _parser() -> argparse.ArgumentParser:
 
     cli_subject.add(commands, cli_options.places, cli_options.outputs, cli_options.settings)
     cli_validate.add(commands, cli_options.validating, cli_options.settings, _carry_out)
+    cli_artifacts.add(commands, _carry_out)
 
     command = commands.add_parser("doctor", help="what this machine has, what is missing, and how to get it")
     cli_options.outputs(command)

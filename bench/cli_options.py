@@ -20,8 +20,7 @@ def outputs(command: argparse.ArgumentParser) -> None:
     command.add_argument("--plain", action="store_true", help="no colour, no live drawing, ASCII signs only")
 
 
-def places(command: argparse.ArgumentParser, profiles: Sequence[str] = PROFILES, profile: str = PROFILES[-1]) -> None:
-    """Where it runs, and on which profile of the subject's."""
+def server(command: argparse.ArgumentParser) -> None:
     default = os.environ.get("LEASEPROOF_POSTGRES", "auto")
     command.add_argument(
         "--postgres",
@@ -29,6 +28,11 @@ def places(command: argparse.ArgumentParser, profiles: Sequence[str] = PROFILES,
         metavar="WHERE",
         help="auto, embedded, system, docker[:image] or a DSN (default: $LEASEPROOF_POSTGRES or auto)",
     )
+
+
+def places(command: argparse.ArgumentParser, profiles: Sequence[str] = PROFILES, profile: str = PROFILES[-1]) -> None:
+    """Where it runs, and on which profile of the subject's."""
+    server(command)
     command.add_argument(
         "--service",
         action="append",
@@ -92,6 +96,16 @@ def amounts(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--seed", type=int, default=None, help="for the backoff's jitter; recorded in the results")
     command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+
+
+def at_once(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--jobs",
+        type=_count,
+        default=None,
+        metavar="N",
+        help="arms at once (default: 4 for each CPU); of those that mostly wait, three times as many",
+    )
 
 
 def _seconds(text: str) -> float:
