@@ -1,8 +1,9 @@
 """The article's artifacts: which arms they are made of, what a finished run has of them, and the files."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,13 @@ Side = tuple[str, str]
 """A scenario, and a side of it: `sound`, or a twin's name."""
 
 ALL: Sequence[Side] = [(scenario, side) for scenario, sides in SHOWN.items() for side in sides]
+
+
+TRIES = 3
+"""What came too late to see something is run again at most twice, as what is inconclusive is."""
+
+Perform = Callable[[Mapping[str, Sequence[Arm]], Path], Mapping[str, Any]]
+"""Runs arms, by scenario, with the article's seconds, into a folder; returns the result."""
 
 
 class ArtifactsError(Exception):
@@ -117,6 +125,18 @@ def arms(sides: Iterable[Side]) -> dict[str, list[Arm]]:
     return found
 
 
+def look(out: Path, perform: Perform) -> Seen:
+    """Run them all, into a folder, and again what came too late to see something. Raises what `perform` raises."""
+    seen, wanted = Seen(), ALL
+    for attempt in range(1, TRIES + 1):
+        folder = out if attempt == 1 else out / f"again-{attempt}"
+        seen.take(Run(folder, perform(arms(wanted), folder)), wanted)
+        wanted = seen.again()
+        if not wanted:
+            break
+    return seen
+
+
 def article(folder: Path) -> dict[str, Any]:
     """The article's facts, from the folder or else from the clone. Raises ArtifactsError, and OSError."""
     places = [folder / ARTICLE, CLONE / FOLDER / ARTICLE]
@@ -160,6 +180,7 @@ def read(path: Path) -> dict[str, Any]:
     return data
 
 
+@cache
 def counts() -> dict[str, Any]:
     """The lines, as they are now."""
     return lines.counted(CLONE)

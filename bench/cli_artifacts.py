@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +13,7 @@ from bench import artifacts, cli_options, runner, runs
 from bench.artifacts import ArtifactsError, Seen
 from bench.cli_validate import CarryOut
 from bench.postgres import redact
+from bench.scenario import Arm
 from bench.subject import PROFILES
 from reports import compared
 from reports.artifacts_check import check_report
@@ -44,9 +45,6 @@ examples:
   {artifacts.COMMAND}
   leaseproof artifacts leaseproof-runs/latest --check
 """
-
-TRIES = 3
-"""Arms that came too late to see something are run again at most twice, as inconclusive ones are."""
 
 
 def add(commands: Any, carry_out: CarryOut) -> None:
@@ -99,19 +97,14 @@ def _read(given: Sequence[Path]) -> Seen:
 
 
 def _run(options: argparse.Namespace, carry_out: CarryOut) -> Seen:
-    """What a run has of it, and further ones of what came too late to be seen."""
-    seen, given = Seen(), cli_options.settings(options)
-    wanted = artifacts.ALL
-    for attempt in range(1, TRIES + 1):
-        arms = artifacts.arms(wanted)
-        settings = given if attempt == 1 else replace(given, out=given.out / f"again-{attempt}")
+    given = cli_options.settings(options)
+
+    def perform(arms: Mapping[str, Sequence[Arm]], out: Path) -> Mapping[str, Any]:
+        settings = replace(given, out=out)
         plan = [(name, arm.id) for name, picked in arms.items() for arm in picked]
-        perform = partial(runner.run, settings, arms)
-        seen.take(runs.Run(settings.out, carry_out(options, settings, plan, perform)), wanted)
-        wanted = seen.again()
-        if not wanted:
-            break
-    return seen
+        return carry_out(options, settings, plan, lambda watcher, typed: runner.run(settings, arms, watcher, typed))
+
+    return artifacts.look(given.out, perform)
 
 
 def _write(options: argparse.Namespace, seen: Seen, notes: list[str]) -> int:

@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from reports.compared import Beside, Change
-from reports.signs import Signs, clean, pad, paragraph, signs
+from reports.signs import Signs, clean, cut, pad, paragraph, signs
 
 STATUS = {
     "same": ("same", "green"),
@@ -37,7 +37,7 @@ def check_report(
 def _table(beside: Sequence[Beside], width: int, sign: Signs) -> Iterator[Text]:
     rows = [(clean(each.fact, sign), clean(each.article, sign), clean(each.here, sign)) for each in beside]
     heads = ("fact", "article", "here")
-    room = max(8, (width - 24) // 3)
+    room = max(4, (width - 24) // 3)
     columns = [min(WIDEST, room, max(map(cell_len, column))) for column in zip(heads, *rows, strict=True)]
 
     def line(cells: Sequence[str], indent: int) -> str:
@@ -48,10 +48,10 @@ def _table(beside: Sequence[Beside], width: int, sign: Signs) -> Iterator[Text]:
     for (scenario, side), group in groupby(zip(beside, rows, strict=True), lambda it: (it[0].scenario, it[0].side)):
         yield Text(f"  {scenario} {side}", "bold", no_wrap=True)
         for each, cells in group:
-            yield Text.assemble(line(cells, 4), STATUS[each.status], no_wrap=True)
+            yield cut(Text.assemble(line(cells, 4), STATUS[each.status], no_wrap=True), width, sign)
             # What was cut in its column is told whole.
-            cut = any(cell_len(cell) > size for cell, size in zip(cells, columns, strict=True))
-            whole = f"{cells[0]}: {cells[1] or '(none)'} in the article, {cells[2] or '(none)'} here" if cut else ""
+            long = any(cell_len(cell) > size for cell, size in zip(cells, columns, strict=True))
+            whole = f"{cells[0]}: {cells[1] or '(none)'} in the article, {cells[2] or '(none)'} here" if long else ""
             why = clean(each.why, sign)
             yield from paragraph("; ".join(filter(None, (whole, why))), width, indent=INDENT, style="dim")
         yield Text()

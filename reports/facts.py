@@ -123,6 +123,8 @@ class _Reading:
             did["id"] = self._ids[str(event["job"])]
             if not self._many:
                 did["attempt"] = self._attempts.get(event.get("execution"))
+            elif step != "accepted":
+                did["times"] = SEVERAL
         return did
 
     def _name(self, worker: object) -> str:
@@ -234,9 +236,7 @@ def _once(steps: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Steps that are alike become one: only a crowd's are, and how many they are is luck."""
     alike: list[dict[str, Any]] = []
     for step in steps:
-        if alike and {**alike[-1], "times": SEVERAL} == {**step, "times": SEVERAL}:
-            alike[-1] = {**step, "times": SEVERAL}
-        else:
+        if step not in alike:
             alike.append(step)
     return alike
 
