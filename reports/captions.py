@@ -103,7 +103,7 @@ CAPTIONS = {
             )
         },
         [
-            Both("eight look, and the row is let go", "смотрят восемь, строка отпущена"),
+            Both("all eight have looked, the row is let go", "в очередь посмотрели все восемь, строка отпущена"),
             Both("a hundred jobs for ten", "сто задач на десятерых"),
         ],
     ),
@@ -148,7 +148,7 @@ LINES = {
     "exited": Both("[{worker}] exited with {status}", "[{worker}] вышел с кодом {status}"),
     "looked": Both("[{worker}] looked, jobs got: {got}", "[{worker}] посмотрел в очередь, получено задач: {got}"),
     "kill -9": Both("kill -9: {of}, wait status {status}", "kill -9: {of}, код завершения {status}"),
-    "SIGTERM": Both("SIGTERM: {of}, caught by its handler", "SIGTERM: {of}, перехвачен обработчиком"),
+    "SIGTERM": Both("SIGTERM: {of}, caught by its handler", "SIGTERM: {of}, сигнал принят обработчиком"),
     "outlast": Both("the job goes on past its lease", "задача идёт дольше срока аренды"),
     "crowd": Both("{of}: {joined} more at once", "{of}: одновременно добавлено воркеров: {joined}"),
     "reclaimed": Both(
@@ -168,7 +168,7 @@ LINES = {
     ),
     "ruled out": Both("ruled out: {what}", "исключено: {what}"),
     "left": Both("what is left: {what}", "остаётся одно: {what}"),
-    "at once": Both("executions of the job at the same moment: {count}", "одновременных исполнений задачи: {count}"),
+    "at once": Both("executions of the job at the same moment: {count}", "исполнений задачи одновременно: {count}"),
     "holds": Both("outcome: it holds", "итог: нарушений нет"),
     "breaks": Both("outcome: it breaks ({shown})", "итог: нарушение ({shown})"),
     "other": Both("{step}: {worker}", "{step}: {worker}"),

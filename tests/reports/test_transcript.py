@@ -73,7 +73,7 @@ id|state|leased_by|attempt
 [rival] завершил id=1, попытка 2: принято
 id|state|attempt
 1|done|2
-одновременных исполнений задачи: 2
+исполнений задачи одновременно: 2
 итог: нарушение (double-execution)
 """
 
@@ -92,7 +92,7 @@ def test_a_drain_in_both() -> None:
     english, russian = (transcript("sigterm-drain", 3.0, sides, language) for language in LANGUAGES)
     assert "SIGTERM: deploy, caught by its handler\n" in english
     assert "[deploy] exited with 0\n" in english
-    assert "SIGTERM: deploy, перехвачен обработчиком\n" in russian
+    assert "SIGTERM: deploy, сигнал принят обработчиком\n" in russian
     assert "[deploy] вышел с кодом 0\n" in russian
 
 
