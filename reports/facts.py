@@ -81,12 +81,7 @@ class _Reading:
         self._attempts = {e.get("execution"): e.get("attempt") for e in self._of("started")}
         self._receipts = {e.get("step"): e.get("evidence") for e in self._of("receipt")}
         self._outcomes = {(e.get("worker"), e.get("job"), e.get("attempt")): e for e in self._of("outcome")}
-        self._drained = {
-            n for e in self._of("fault") if kind_of(str(e.get("kind"))) == "term" for n in names(e["target"])
-        }
-        self._killed = {
-            n for e in self._of("fault") if kind_of(str(e.get("kind"))) == "kill" for n in names(e["target"])
-        }
+        self._drained, self._killed = self._struck("term"), self._struck("kill")
         self._many = bool(self._crowds) and len([e for e in self._of("started") if e.get("job") in self._ids]) > 1
         self._waiting: list[dict[str, Any]] = []
         self._looked = ""
@@ -102,6 +97,11 @@ class _Reading:
 
     def _of(self, kind: str) -> list[Event]:
         return [e for e in self._history if e.get("event") == kind]
+
+    def _struck(self, kind: str) -> set[str]:
+        """Who got a fault of this kind."""
+        faults = [e for e in self._of("fault") if kind_of(str(e.get("kind"))) == kind]
+        return {name for fault in faults for name in names(fault.get("target"))}
 
     # The order of what is told.
 
