@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from bench import contract
 from bench.children import how, last_words
 from bench.contract import AdapterFault, Row
-from bench.events import all_finished, count_of, starts
+from bench.events import all_finished, count_of
 from bench.faults.base import Evidence, Fault, NoReceipt
 from bench.history import Event, History
 from bench.job import Job
+from bench.offers import Offers
 from bench.orders import FINISH, Order
 from bench.producer import Producer
 from bench.staff import POLL, Staff
@@ -41,12 +42,6 @@ ROW = ("id", "state", "leased_by", "lease_alive", "attempt")
 SERVER = "the server"
 """The target of a fault that is done to the database, and so to every worker."""
 
-DECOYS = 8
-"""How many are put in at most until somebody begins one."""
-
-GOT_IT, GOT_NOTHING = "1 job", "0 jobs"
-"""What an offer comes to."""
-
 Table = tuple[list[str], list[list[str]]]
 """Columns and rows, as they are printed."""
 
@@ -62,7 +57,7 @@ class Wishes(TypedDict, total=False):
     version: int
 
 
-class Run(Staff):
+class Run(Offers, Staff):
     """One arm under way. `settle`, `adapter_fault` and `close` are the bench's; all else is for scripts."""
 
     def __init__(
@@ -260,39 +255,6 @@ class Run(Staff):
             self.history.add("held", job=name)
             yield barrier
             self.history.add("let-go", job=name, waiting=barrier.waiting(), seen=barrier.seen())
-
-    def offer(self, job: Job, to: Worker, since: int = 0) -> str:
-        """What `to` gets when it looks: "1 job" if it takes `job`, "0 jobs" if it does not although it looked.
-
-        A decoy is put beside the job, later in the queue's order: whoever takes the decoy was looking, and could not
-        have the job. Where nobody begins it there is another, since one who claims ahead may have it and not begin it.
-        Of the job's starts there, the first `since` don't count. Raises Unmet when nobody takes either.
-        """
-        decoys: list[Job] = []
-
-        def got_it(events: Sequence[Event]) -> bool:
-            return len(starts(events, job.name, to.name)) > since
-
-        def taken(events: Sequence[Event]) -> bool:
-            return got_it(events) or any(starts(events, decoy.name) for decoy in decoys)
-
-        if got_it(self.history.events()):
-            return GOT_IT
-        while not decoys or (len(decoys) < DECOYS and not self.history.until(taken, max(1.0, self.lease))):
-            decoys.append(self._decoy())
-        self.need(
-            f"{to.name} took {' or '.join(decoy.name for decoy in decoys)} or {job.name}",
-            taken,
-            unless="it deals jobs out to workers that are busy" if self._describe.get("deals") else "",
-        )
-        if got_it(self.history.events()):
-            return GOT_IT
-        self.until_over([decoy for decoy in decoys if decoy.starts])
-        return GOT_NOTHING
-
-    def _decoy(self) -> Job:
-        count = sum(event["event"] == "enqueued" and event["role"] == "decoy" for event in self.history.events())
-        return self._enqueue([f"decoy-{count + 1}"], "decoy", [FINISH], None, {})[0]
 
     # The fault.
 
