@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from rich.cells import cell_len
@@ -11,10 +12,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from reports.findings import findings
+from reports.grid import GAP, Grid
 from reports.matrix import count, effort
-from reports.signs import STATUS, Signs, clean, cut, fit, pad, paragraph, side_by_side, signs
+from reports.signs import STATUS, Signs, clean, fit, pad, paragraph, side_by_side, signs
 
-GAP = 2
+MOST_ROWS = 20
+"""Rows of signs under one head."""
+
 VERDICTS = ("pass", "fail", "inconclusive", "unsupported", "error")
 
 Entry = Mapping[str, Any]
@@ -105,57 +109,36 @@ def _in_words(result: Entry, width: int, sign: Signs) -> list[Text]:
     return lines + _key(result, width, sign)
 
 
-def _in_signs(result: Entry, width: int, sign: Signs) -> list[Text]:
-    """The same with a sign a cell, in as many tables as the width asks for; a profile is its first letter."""
-    scenarios, subjects = told(result), result["subjects"]
-    names = min(max([8, *(len(scenario["name"]) for scenario in scenarios)]), max(8, width - 12))
-    groups: dict[str, list[int]] = {}
-    for i, subject in enumerate(subjects):
-        groups.setdefault(subject["name"], []).append(i)
-    rows = [[Text(*mark(cell, sign)) for cell in _row(result, scenario)] for scenario in scenarios]
-    widths = {name: max(min(cell_len(clean(name, sign)), 16), 3 * len(mine) - 1) for name, mine in groups.items()}
-    lines: list[Text] = []
-    for page in _pages(widths, width - 2 - names):
-        lines += [Text()] if lines else []
-        heads = [Text(fit(clean(name, sign), widths[name], sign)) for name in page]
-        letters = [Text.assemble(*(pad(subjects[i]["profile"][:1], 3, sign) for i in groups[name])) for name in page]
-        columns = [widths[name] for name in page]
-        lines.append(_line("", names, heads, columns, sign))
-        lines[-1].stylize("bold")
-        lines.append(_line("scenario", names, letters, columns, sign))
-        lines[-1].stylize("dim")
-        lines.append(Text("  " + sign.rule * min(names + sum(columns) + GAP * len(columns), width - 2), "dim"))
-        for scenario, row in zip(scenarios, rows, strict=True):
-            cells = [Text.assemble(*(_padded(row[i]) for i in groups[name])) for name in page]
-            lines.append(_line(scenario["name"], names, cells, columns, sign))
-    profiles = dict.fromkeys(str(subject["profile"]) for subject in subjects)
-    letters = [Text(f"{profile[:1]} {clean(profile, sign)}", "dim") for profile in profiles]
-    return [cut(line, width, sign) for line in lines] + _key(result, width, sign, letters)
-
-
-def _pages(widths: Mapping[str, int], room: int) -> list[list[str]]:
-    """The subjects of each table."""
-    pages: list[list[str]] = [[]]
-    taken = 0
-    for name, wide in widths.items():
-        if pages[-1] and taken + GAP + wide > room:
-            pages.append([])
-            taken = 0
-        pages[-1].append(name)
-        taken += GAP + wide
-    return pages
-
-
-def _padded(cell: Text) -> Text:
-    return Text.assemble(cell, " " * (3 - cell.cell_len))
-
-
 def _line(name: str, names: int, cells: Sequence[Text], columns: Sequence[int], sign: Signs) -> Text:
     line = Text("  " + pad(clean(name, sign), names, sign), no_wrap=True)
     for cell, wide in zip(cells, columns, strict=True):
         line.append(" " * GAP).append_text(cell).append(" " * max(wide - cell.cell_len, 0))
     line.rstrip()
     return line
+
+
+def _in_signs(result: Entry, width: int, sign: Signs) -> list[Text]:
+    """The same with a sign a cell, in as many pages as the width asks for; a profile is its first letter."""
+    scenarios, subjects = told(result), result["subjects"]
+    columns = [(str(subject["name"]), str(subject["profile"])) for subject in subjects]
+    grid = Grid(columns, [str(scenario["name"]) for scenario in scenarios], width, sign)
+    rows = [[Text(*mark(cell, sign)) for cell in _row(result, scenario)] for scenario in scenarios]
+    lines: list[Text] = []
+    for page in range(len(grid.pages)):
+        over = f"page {page + 1} of {len(grid.pages)}" if len(grid.pages) > 1 else ""
+        for block in _blocks(len(rows)):
+            lines += [Text()] if lines else []
+            lines += grid.head(page, over)
+            lines += [grid.row(page, scenarios[i]["name"], rows[i].__getitem__) for i in block]
+    letters = [Text(f"{profile[:1]} {clean(profile, sign)}", "dim") for profile in dict.fromkeys(p for _, p in columns)]
+    return lines + _key(result, width, sign, letters)
+
+
+def _blocks(rows: int) -> list[range]:
+    """Rows under a head of their own each: of a long table a screen has only a part."""
+    blocks = max(-(-rows // MOST_ROWS), 1)
+    seams = [rows * n // blocks for n in range(blocks + 1)]
+    return [range(begin, end) for begin, end in pairwise(seams)]
 
 
 def _key(result: Entry, width: int, sign: Signs, more: Sequence[Text] = ()) -> list[Text]:

@@ -90,13 +90,37 @@ def test_where_it_does_not_a_cell_is_a_sign() -> None:
     assert "d default   t tuned" in shown
 
 
-def test_many_subjects_come_in_pages() -> None:
-    shown = text(many(), 80)
-    assert shown.count("  scenario ") == 4
-    heads = re.findall("^ {16}queue-number.*$", shown, flags=re.MULTILINE)
-    assert [name for head in heads for name in head.split()] == [f"queue-number-{n}" for n in range(1, 13)]
+PAGE = """\
+  page 1 of 3   queue-    queue-    queue-    queue-
+                number-1  number-2  number-3  number-4
+  scenario      d  t      d  t      d  t      d  t
+  ----------------------------------------------------
+  worker-death  x  x      x  x      +  +      x  x
+  heartbeat     +  +      +  +      +  +      +  +
+  late-finish   .  .      .  .      .  .      .  .
+
+  page 2 of 3   queue-    queue-    queue-    queue-
+                number-5  number-6  number-7  number-8
+"""
+
+
+def test_many_subjects_come_in_pages_that_are_full_alike() -> None:
+    shown = text(many(), 60)
+    assert shown.startswith(PAGE)
+    assert re.findall(r"number-\d+", shown)[:12] == [f"number-{n}" for n in range(1, 13)]
     assert "claim-race   " not in shown  # nobody could be run in it
-    assert "unsupported: claim-race: its describe does not offer hold (all)" in shown
+    assert "unsupported: claim-race: its describe does not offer hold (all)" in " ".join(shown.split())
+
+
+def test_a_long_table_has_its_heads_again() -> None:
+    result = many()
+    result["scenarios"] = [result["scenarios"][0] | {"name": f"scenario-{n}"} for n in range(54)]
+    for entry in result["subjects"]:
+        entry["cells"] = [cell(f"scenario-{n}", "pass") for n in range(54)]
+    lines = text(result, 200).splitlines()
+    heads = [i for i, line in enumerate(lines) if line.startswith("  scenario   ")]
+    assert len(heads) == 3
+    assert [lines[i + 2].split()[0] for i in heads] == ["scenario-0", "scenario-18", "scenario-36"]
 
 
 def test_a_fail_has_a_paragraph_with_all_that_one_needs() -> None:
