@@ -101,7 +101,7 @@ def _validate(options: argparse.Namespace, settings: SettingsOf, carry_out: Carr
     else:
         screen = make_console(sys.stdout, plain=options.plain, width=None)
         where = out.relative_to(Path.cwd()) if out.is_relative_to(Path.cwd()) else out
-        screen.print(subjects_matrix(data, screen.width, options.plain or ascii_only(screen), str(where)))
+        screen.print(subjects_matrix(data, screen.width, ascii_only(screen), str(where)))
     return int(data["exit_code"])
 
 

@@ -17,13 +17,13 @@ NARROWEST = 30
 class _Safe:
     """A stream that never fails on a sign that its encoding lacks: it prints the nearest one instead."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str], plain: bool) -> None:
         self._stream = stream
+        self.encoding = "ascii" if plain else getattr(stream, "encoding", None) or "utf-8"
 
     def write(self, text: str) -> int:
-        encoding = getattr(self._stream, "encoding", None) or "utf-8"
         try:
-            text.encode(encoding)
+            text.encode(self.encoding)
         except (UnicodeEncodeError, LookupError):
             text = "".join(c if c.isascii() else fold(c) for c in text)
         return self._stream.write(text)
@@ -39,8 +39,8 @@ def _set(name: str) -> bool:
 def make_console(stream: IO[str], *, plain: bool = False, width: int | None = None) -> Console:
     """A console for the stream.
 
-    NO_COLOR and `plain` win over FORCE_COLOR; a pipe or a dumb terminal gets neither colour nor movement, and 100
-    columns unless COLUMNS says otherwise.
+    NO_COLOR and `plain` win over FORCE_COLOR, and `plain` has ASCII signs only; a pipe or a dumb terminal gets neither
+    colour nor movement, and 100 columns unless COLUMNS says otherwise.
     """
     terminal = _terminal(stream)
     dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
@@ -54,7 +54,7 @@ def make_console(stream: IO[str], *, plain: bool = False, width: int | None = No
     if width is None and dumb:
         width = _terminal_width(stream)
     return Console(
-        file=cast(IO[str], _Safe(stream)),
+        file=cast(IO[str], _Safe(stream, plain)),
         force_terminal=styled,
         color_system="standard" if styled else None,
         no_color=_set("NO_COLOR") or plain or None,

@@ -62,6 +62,15 @@ def test_plain_wins(monkeypatch: pytest.MonkeyPatch) -> None:
     assert printed(Terminal(), plain=True) == "x\n"
 
 
+def test_plain_has_no_sign_beyond_ascii_whatever_the_stream_could_bear() -> None:
+    stream = io.StringIO()
+    console = make_console(stream, plain=True)
+    assert ascii_only(console)
+    console.print("\u2713 \u2500 \u2026")
+    assert stream.getvalue().isascii()
+    assert not ascii_only(make_console(io.StringIO()))
+
+
 def test_width(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make_console(io.StringIO()).width == 100
     assert make_console(io.StringIO(), width=60).width == 60
