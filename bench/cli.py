@@ -211,7 +211,7 @@ def _carry_out(
     _check_lease(settings)
     _check_out(settings.out)
     progress = make_console(sys.stderr, plain=options.plain, width=None)
-    with Live(progress, plan, single=len({name for name, _ in plan}) == 1) as live:
+    with Live(progress, plan, watch=options.watch) as live:
         data = run(live, _command())
     _link_latest(settings.out)
     return data

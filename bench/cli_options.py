@@ -68,6 +68,7 @@ def running(command: argparse.ArgumentParser) -> None:
         "--subject", default="queue_core", help="a folder in subjects/, or a path (default: queue_core)"
     )
     command.add_argument("--cold", action="store_true", help="start each worker afresh instead of forking a warm one")
+    watching(command)
     outputs(command)
 
 
@@ -75,7 +76,17 @@ def validating(command: argparse.ArgumentParser) -> None:
     places(command, (*PROFILES, "all"), "all")
     amounts(command)
     command.set_defaults(article=False, full=False, cold=False)
+    watching(command)
     outputs(command)
+
+
+def watching(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--watch",
+        action="store_true",
+        help="a terminal draws how it goes on, with the time left; with this a log has it, too: at each tenth of the "
+        "run, instead of a line an arm",
+    )
 
 
 def amounts(command: argparse.ArgumentParser) -> None:

@@ -16,10 +16,14 @@ CELL = 3
 """Columns of a cell: two signs, and what is between them and the next profile's."""
 
 LONG = 10
-"""A name of so many columns is broken over two lines, where it has a seam."""
+"""A name of more columns is broken over two lines, where it has a seam."""
 
 LONGEST = 16
 """Columns of a line of a name."""
+
+
+MOST_HEAD = 4
+"""Lines of a head at most."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,7 @@ def _padded(cell: Text) -> Text:
 
 def _broken(name: str) -> tuple[str, ...]:
     """A name in the two lines that are the narrowest, if it is long and there is a seam; else as it is."""
-    if cell_len(name) < LONG:
+    if cell_len(name) <= LONG:
         return (name,)
     seams = [match.end() for match in re.finditer(r"[-_./ ]+", name) if match.end() < len(name)]
     halves = [(name[:seam].rstrip(), name[seam:]) for seam in seams]

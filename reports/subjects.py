@@ -126,7 +126,7 @@ def _in_signs(result: Entry, width: int, sign: Signs) -> list[Text]:
     lines: list[Text] = []
     for page in range(len(grid.pages)):
         over = f"page {page + 1} of {len(grid.pages)}" if len(grid.pages) > 1 else ""
-        for block in _blocks(len(rows)):
+        for block in _blocks(len(rows), MOST_ROWS):
             lines += [Text()] if lines else []
             lines += grid.head(page, over)
             lines += [grid.row(page, scenarios[i]["name"], rows[i].__getitem__) for i in block]
@@ -134,10 +134,10 @@ def _in_signs(result: Entry, width: int, sign: Signs) -> list[Text]:
     return lines + _key(result, width, sign, letters)
 
 
-def _blocks(rows: int) -> list[range]:
-    """Rows under a head of their own each: of a long table a screen has only a part."""
-    blocks = max(-(-rows // MOST_ROWS), 1)
-    seams = [rows * n // blocks for n in range(blocks + 1)]
+def _blocks(rows: int, most: int) -> list[range]:
+    """The rows in parts of at most so many, all about as long: a screen has only a part of a long table."""
+    count = max(-(-rows // most), 1)
+    seams = [rows * n // count for n in range(count + 1)]
     return [range(begin, end) for begin, end in pairwise(seams)]
 
 
