@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -15,6 +16,9 @@ from reports.signs import Signs, cut, fit, side_by_side, sign_of
 LEAST_ARMS = 10
 LEAST_SECONDS = 10.0
 """What must have been run, and for how long, before a word is said on the time left."""
+
+LATELY = 60.0
+"""Seconds over which it is forgotten how many were under way at once: at the end there are fewer than before."""
 
 BAR = range(10, 41)
 """Columns of the bar: it needs so many, and takes no more than so many."""
@@ -86,6 +90,8 @@ class Progress:
     _kinds: dict[tuple[str, str], _Kind] = field(default_factory=dict)
     _outcomes: Counter[tuple[str, bool]] = field(default_factory=Counter)
     _first: float | None = None
+    _lately: float = 0.0
+    _changed: float = 0.0
 
     def __post_init__(self) -> None:
         self.lock = threading.RLock()
@@ -106,6 +112,7 @@ class Progress:
     def started(self, name: str, id_: str, history: Callable[[], History], now: float) -> None:
         """An arm begins, or begins again."""
         arm = self._arm(name, id_)
+        self._lately, self._changed = self._at_once(now), now
         arm.began = now
         if self.single:  # of a thousand arms, the histories are more than one should keep
             arm.history = history
@@ -119,6 +126,7 @@ class Progress:
     def ended(self, name: str, id_: str, verdict: str, as_expected: bool, now: float) -> Arm:
         """An arm has its verdict; of one that was never begun it was known beforehand."""
         arm = self._arm(name, id_)
+        self._lately, self._changed = self._at_once(now), now
         arm.took = now - (now if arm.began is None else arm.began)
         arm.verdict, arm.as_expected = verdict, as_expected
         kind, first = self._kind(name), self.running.pop((name, id_), None)
@@ -132,12 +140,17 @@ class Progress:
         self.changes[parts(name)[2]] += 1
         return arm
 
+    def _at_once(self, now: float) -> float:
+        """How many were under way at once of late: the mean, in which what was counts less with each second."""
+        kept = math.exp((self._changed - now) / LATELY)
+        return kept * self._lately + (1 - kept) * len(self.running)
+
     def left(self, now: float) -> float | None:
         """About how many seconds are left; None as long as there is nothing to tell it by.
 
         From what an arm of its scenario and profile has taken on average: where it was not run, that is nothing; and
-        from how many were under way at once. Those that are still under way count with their time so far, or else all
-        that is known would be of the short ones.
+        from how many were under way at once, in all and of late, whichever was less. Those that are still under way
+        count with their time so far, or else all that is known would be of the short ones.
         """
         kinds = {key: replace(kind) for key, kind in self._kinds.items()}
         for (name, _), first in self.running.items():
@@ -160,7 +173,8 @@ class Progress:
             known = kinds[parts(name)[1:]]
             more = known.seconds / max(known.ran, 1)
             todo, longest = todo + more, max(longest, more)
-        return max(todo * elapsed / spent, longest)
+        lately = self._at_once(now) / (1 - math.exp(-elapsed / LATELY))  # as if it had always been so before it began
+        return max(todo / max(min(spent / elapsed, lately), 0.1), longest)
 
     def line(self, width: int, now: float, sign: Signs) -> Text:
         """The progress in one line."""

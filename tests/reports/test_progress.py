@@ -107,6 +107,15 @@ def test_long_arms_count_before_they_are_over() -> None:
     assert late > soon
 
 
+def test_fewer_at_once_take_longer() -> None:
+    plan = of(*(f"{n} tuned" for n in range(10)))
+    progress = Progress(plan, 0.0)
+    now = run(progress, plan[:160], 0.0, 10.0, at_once=16)
+    assert progress.left(now) == pytest.approx(150.0)
+    now = run(progress, plan[160:220], now, 10.0, at_once=2)
+    assert progress.left(now) == pytest.approx(900.0, rel=0.1)  # at two at once, and not at five as on average
+
+
 def test_an_arm_that_is_tried_again_has_taken_all_its_tries() -> None:
     plan = of("")
     progress = Progress(plan, 0.0)
