@@ -156,4 +156,5 @@ class _Painter:
     def _paint(self, line: Text) -> Segment:
         with self._paper.capture() as capture:
             self._paper.print(line, end="", soft_wrap=True)
+        # A control segment, of whatever kind, goes to the terminal as it is: neither measured nor cut.
         return Segment(capture.get(), None, [(ControlType.BELL,)])
