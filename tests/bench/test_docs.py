@@ -22,7 +22,7 @@ SCENARIOS = {scenario.name: scenario for scenario in discover.scenarios()}
 TWINS = {twin.name for scenario in SCENARIOS.values() for twin in scenario.twins}
 
 ROOT = DOCS.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 GUIDES = ["timelines.md", "new-scenario.md", "production.md", "when-a-table-is-enough.md"]
 """The pages in which every name between backticks that has a hyphen is looked up."""
 
@@ -212,11 +212,6 @@ def test_the_findings_that_are_told_are_on_record() -> None:
         known = expect.load(ROOT / "subjects" / subject / "known.toml")
         found = next(each for each in known if (each.profile, each.scenario) == (profile, scenario))
         assert anomaly in found.fault, f"{subject}, {profile}: {scenario}"
-
-
-def test_the_count_of_queues_is_right() -> None:
-    text = (DOCS / "when-a-table-is-enough.md").read_text(encoding="utf-8")
-    assert f"for {len(SUBJECTS - {'queue_core'})} queues" in " ".join(text.split())
 
 
 def flush(code: str) -> str:
