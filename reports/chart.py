@@ -67,8 +67,7 @@ class Drawing:
         self.used: set[str] = set()
         self.start = story.first
         self.end = horizon(story) if story.live else max(story.last, self.start + story.lease / 2)
-        tested = {run.job for lane in story.lanes for run in lane.executions if run.role == "job"}
-        self.several = len(tested) > 1
+        self.several = story.several
 
     def caption(self) -> str:
         return f"L = {self.story.lease:g} s"
@@ -138,17 +137,14 @@ class Drawing:
         first = self.new(row.label)
         for life in lane.lives:
             self.life(first, lane, life)
-        slots: list[float] = []
-        for run in lane.executions:  # a worker with several slots gets a line for each that it uses at once
-            slot = next((i for i, busy in enumerate(slots) if busy <= run.start), min(len(slots), 3))
-            if slot == len(slots):
-                slots.append(0.0)
-                if slot:
-                    self.new()
-            slots[slot] = self.story.last if run.end is None else run.end
+        found = slots(lane, self.story.last, 4)
+        height = max(found, default=0) + 1
+        for _ in range(1, height):
+            self.new()
+        for slot, run in zip(found, lane.executions, strict=True):
             self.run(first + slot, lane, run)
         for fault in lane.faults:
-            self.fault(first, len(slots) or 1, fault)
+            self.fault(first, height, fault)
 
     def struck(self, lane: Lane, end: float | None, start: float) -> int | None:
         """Where a kill ended something: its mark takes the place of what the reaping took a moment longer to show."""
@@ -304,6 +300,19 @@ def rows(story: Story, most: int) -> list[Row]:
     chosen = {id(lane) for lane in sorted(lanes, key=weight)[: most - 1]}
     rest = [lane for lane in lanes if id(lane) not in chosen]
     return [Row(lane.name, [lane]) for lane in lanes if id(lane) in chosen] + [Row(f"{len(rest)} others", rest)]
+
+
+def slots(lane: Lane, last: float, most: int) -> list[int]:
+    """Each execution's line in its lane: a worker with several slots gets a line for each that it uses at once."""
+    busy: list[float] = []
+    found: list[int] = []
+    for run in lane.executions:
+        slot = next((i for i, until in enumerate(busy) if until <= run.start), min(len(busy), most - 1))
+        if slot == len(busy):
+            busy.append(0.0)
+        busy[slot] = last if run.end is None else run.end
+        found.append(slot)
+    return found
 
 
 def horizon(story: Story) -> float:

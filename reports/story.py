@@ -37,14 +37,17 @@ class Execution:
     start: float
     end: float | None = None
     how: str = ""
+    accepted: bool | None = None
+    """Whether the queue took its end; none where it did not say."""
 
 
 @dataclass
 class Fault:
-    """One fault step and what it was done to."""
+    """One fault step and what it was done to. `kind` chooses how it is drawn; `word` is the bench's own for it."""
 
     step: object
     kind: str
+    word: str
     targets: list[str]
     at: float
     injected: bool
@@ -94,6 +97,11 @@ class Story:
     observations: list[Event] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
+    @property
+    def several(self) -> bool:
+        """Whether it takes a job's name to say which one ran."""
+        return len({run.job for lane in self.lanes for run in lane.executions if run.role == "job"}) > 1
+
     def shown_reclaims(self) -> list[tuple[float, list[str]]]:
         """A reclaim that runs by the clock is mostly idle: then only the passes that found something are shown."""
         idle = sum(not jobs for _, jobs in self.reclaims)
@@ -109,6 +117,7 @@ class _Reader:
         self.story = Story()
         self.lanes: dict[str, Lane] = {}
         self.executions: dict[object, Execution] = {}
+        self.latest: dict[tuple[str, str, str], Execution] = {}
         self.faults: dict[object, Fault] = {}
         self.held: dict[str, float] = {}
 
@@ -167,6 +176,7 @@ class _Reader:
             lane.lives.append(Life(at(e), e.get("pid"), ready=at(e)))
         lane.executions.append(run)
         self.executions[run.number] = run
+        self.latest[run.worker, run.job, str(run.attempt)] = run
 
     def ended(self, e: Event, how: str) -> None:
         run = self.executions.get(e.get("execution"))
@@ -195,9 +205,10 @@ class _Reader:
         attempt = "" if e.get("attempt") is None else f", attempt {e.get('attempt')}"
         end = "accepted" if e.get("accepted") else "refused, its lease was lost"
         kind = "accepted" if e.get("accepted") else "refused"
-        what = (str(e.get("job")), e.get("attempt"))
-        ways = [run.how for run in self.lane(e.get("worker")).executions if (run.job, run.attempt) == what]
-        verb = {"raised": "failed", "finished": "finished"}.get(ways[-1] if ways else "", "ended")
+        run = self.latest.get((str(e.get("worker")), str(e.get("job")), str(e.get("attempt"))))
+        if run:
+            run.accepted = bool(e.get("accepted"))
+        verb = {"raised": "failed", "finished": "finished"}.get(run.how if run else "", "ended")
         self.note(e, kind, f"{e.get('worker')} {verb} {e.get('job')}{attempt}: {end}")
 
     def on_reclaimed(self, e: Event) -> None:
@@ -206,7 +217,8 @@ class _Reader:
 
     def on_fault(self, e: Event) -> None:
         kind = str(e.get("kind", "fault"))
-        fault = Fault(e.get("step"), kind_of(kind), names(e.get("target")), at(e), bool(e.get("injected", True)))
+        injected = bool(e.get("injected", True))
+        fault = Fault(e.get("step"), kind_of(kind), kind, names(e.get("target")), at(e), injected)
         self.story.faults.append(fault)
         self.faults[fault.step] = fault
         targets = list(fault.targets)
