@@ -158,13 +158,18 @@ NOTE_SIGNS = {
 }
 
 
+def worth(told: Sequence[Note]) -> list[Note]:
+    """The notes that are worth a line: a hundred finished jobs are one fact."""
+    accepted = [n for n in told if n.kind == "accepted"]
+    if len(accepted) <= 6:
+        return list(told)
+    summary = Note(accepted[-1].at, "accepted", f"{len(accepted)} finishes were accepted, this one last")
+    return sorted([n for n in told if n.kind != "accepted"] + [summary], key=lambda n: n.at)
+
+
 def notes(story: Story, width: int, sign: Signs) -> list[Text]:
     """What was done and how it came out, a line each, in the order of time."""
-    shown = story.notes
-    accepted = [n for n in shown if n.kind == "accepted"]
-    if len(accepted) > 6:  # a hundred finished jobs are one fact
-        summary = Note(accepted[-1].at, "accepted", f"{len(accepted)} finishes were accepted, this one last")
-        shown = sorted([n for n in shown if n.kind != "accepted"] + [summary], key=lambda n: n.at)
+    shown = worth(story.notes)
     left_out = len(shown) - MOST_NOTES
     stamps = {id(n): f"{story.units(n.at):6.2f} L" for n in shown}
     evidence = {(f.at, f.what): "; ".join(clean(x, sign) for x in f.evidence) for f in story.faults if f.evidence}

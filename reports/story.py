@@ -23,6 +23,8 @@ class Life:
     pid: object = None
     ready: float | None = None
     end: float | None = None
+    status: object = None
+    """How it exited; a negative status is the signal that ended it."""
 
 
 @dataclass
@@ -158,8 +160,8 @@ class _Reader:
         self.life(e).ready = at(e)
 
     def on_exited(self, e: Event) -> None:
-        self.life(e).end = at(e)
-        status = e.get("status")
+        life, status = self.life(e), e.get("status")
+        life.end, life.status = at(e), status
         if isinstance(status, int) and status > 0:
             self.note(e, "odd", f"{e.get('worker')} exited with status {status}")
 
