@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ Event = Mapping[str, Any]
 def at(event: Event) -> float:
     """An event's time."""
     t = event.get("t")
-    return float(t) if isinstance(t, int | float) else 0.0
+    return float(t) if isinstance(t, int | float) and math.isfinite(t) else 0.0
 
 
 def names(value: object) -> list[str]:

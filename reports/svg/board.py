@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from reports.story import Story
 from reports.svg.letters import plain
-from reports.svg.room import Axis
+from reports.svg.room import Axis, Line
 from reports.svg.sheet import Sheet
+
+EDGE = 14.0
+"""The room that is kept free at the right of the axis."""
 
 
 class Board:
@@ -20,6 +23,10 @@ class Board:
     def x(self, t: float | None) -> float:
         """The place of a moment; of none, the end of what is known."""
         return self.axis.at(self.story.units(self.story.last if t is None else t))
+
+    def line(self) -> Line:
+        """A line with nothing on it yet. What is said beside the last thing on it may reach into the margin."""
+        return Line(self.axis.left, self.axis.right + EDGE)
 
     def name(self, y: float, words: str, face: str = "name") -> None:
         """What a line is called, in the gutter."""

@@ -10,7 +10,7 @@ from reports.story import Execution, Fault, Lane, Life
 from reports.svg import signs
 from reports.svg.board import Board
 from reports.svg.letters import fit, plain, width
-from reports.svg.room import Line, clusters, merged
+from reports.svg.room import clusters, merged
 from reports.svg.shares import share
 from reports.svg.sheet import line
 
@@ -45,8 +45,7 @@ class LaneDrawing:
         self.count = max(self.slots, default=0) + 1
         self.height = LANE + SLOT * (self.count - 1)
         self.kills = [f for f in lane.faults if f.kind == "kill"]
-        self.lines = [Line(board.axis.left, board.axis.right) for _ in range(self.count)]
-        self.names = [Line(board.axis.left, board.axis.right) for _ in range(self.count)]
+        self.lines, self.names = ([board.line() for _ in range(self.count)] for _ in range(2))
         self.bars: list[Spot] = []
 
     def middle(self, slot: int) -> float:
@@ -70,10 +69,15 @@ class LaneDrawing:
                 self.ending(spot)
         for fault in (f for f in self.lane.faults if f.kind == "pause"):
             self.pause(fault)
-        for kind in ("term", "kill"):
-            struck = [f for f in self.lane.faults if f.kind == kind]
-            for same in clusters(struck, lambda f: self.board.x(f.at), 9):
-                self.strike(kind, same)
+        struck = [
+            same
+            for kind in ("term", "kill")
+            for same in clusters([f for f in self.lane.faults if f.kind == kind], lambda f: self.board.x(f.at), 16)
+        ]
+        for same in struck:
+            self.strike(same)
+        for same in struck if not self.dense else ():
+            self.called(same)
         for spot in self.bars:
             self.attempt(spot)
         self.board.y += self.height
@@ -143,10 +147,10 @@ class LaneDrawing:
             band.rect("pill", middle - room / 2, y - 9, middle + room / 2, 18, 4)
             band.text("warn", middle, y, words, "middle")
 
-    def strike(self, kind: str, faults: list[Fault]) -> None:
-        """A signal: its mark, and what it was, where there is room beside the mark."""
+    def strike(self, faults: Sequence[Fault]) -> None:
+        """A signal, or several at nearly the same moment, as a mark."""
+        kind, x = faults[0].kind, self.board.x(faults[0].at)
         self.board.used.add(kind)
-        x = self.board.x(faults[0].at)
         tips = "; ".join(f"{plain(f.what)}: {self.board.when(f.at)}" for f in faults[:3])
         mark = self.board.front.group(tips + (f" and {len(faults) - 3} more" if len(faults) > 3 else ""))
         if kind == "kill":
@@ -157,19 +161,20 @@ class LaneDrawing:
         else:
             mark.path("told", line((x, self.y + 3), (x, self.y + self.height - 2)))
             signs.put(mark, "term", signs.TRIANGLE, x, self.y + 5)
-        for lines in (self.names, self.lines):
-            for each in lines:
-                each.take(x - 8, x + 8)
-        words = plain(faults[0].word) + (f" x{len(faults)}" if len(faults) > 1 else "")
+        for each in (*self.names, *self.lines):
+            each.take(x - 8, x + 8)
+
+    def called(self, faults: Sequence[Fault]) -> None:
+        """What a signal was, beside its mark: in the bar that it struck, or on the free line after it."""
+        kind, x, y = faults[0].kind, self.board.x(faults[0].at), self.middle(0)
         face = "bad" if kind == "kill" else "warn"
-        words = fit(words, 160, face)
+        words = fit(plain(faults[0].word) + (f" x{len(faults)}" if len(faults) > 1 else ""), 160, face)
         room = width(words, face)
-        bar = next((s for s in self.bars if s.line == 0 and s.x0 <= x + 10 and x + 16 + room <= s.x1), None)
-        if bar and kind == "term":
+        if any(bar.line == 0 and bar.x0 <= x + 10 and x + 16 + room <= bar.x1 for bar in self.bars):
             if (at := self.names[0].place(room + 6, x + 10)) is not None:
-                mark.text("bar", at, self.middle(0), words)
+                self.board.front.text("bar", at, y, words)
         elif (at := self.lines[0].place(room + 4, x + 10)) is not None:
-            mark.text(face, at + 2, self.middle(0), words)
+            self.board.front.text(face, at + 2, y, words)
 
     def attempt(self, spot: Spot) -> None:
         """What the bar is: as much of it as there is room for, as far to the left as there is."""

@@ -13,14 +13,14 @@ from reports.timeline import LEGEND
 WORDS = {
     **{key: words for key, _, words in LEGEND},
     "job": "the job, and its attempt",
-    "jobs": "job, and its attempt if not 1",
+    "jobs": "a job, its attempt if not 1",
     "open": "still running at the end",
     "accepted": "its end was accepted",
     "refused": "its end was refused",
     "busy": "the darker, the busier",
     "sham": "the fault is left out",
     "overlap": "two at once",
-    "reclaim": "reclaim, and jobs given back",
+    "reclaim": "reclaim, jobs given back",
     "pin": "proof of the anomaly",
 }
 ROW = 22.0
@@ -32,14 +32,17 @@ BETWEEN = 12.0
 def legend(sheet: Sheet, used: Collection[str], left: float, right: float, y: float, hatch: str) -> float:
     """Draw it, in as many rows as it needs; how far down it reaches."""
     shown = [key for key in WORDS if key in used]
-    widest = max((SWATCH + width(WORDS[key], "tick") for key in shown), default=SWATCH)
-    columns = max(int((right - left + BETWEEN) / (widest + BETWEEN)), 1)
-    for i, key in enumerate(shown):
-        x = left + (i % columns) * (right - left + BETWEEN) / columns
-        middle = y + ROW * (i // columns + 0.5)
-        sample(sheet, key, x + SWATCH / 2, middle, hatch)
-        sheet.text("tick", x + SWATCH + 4, middle, WORDS[key])
-    return y + ROW * -(-len(shown) // columns)
+    rooms = [SWATCH + 4 + width(WORDS[key], "tick") for key in shown]
+    columns = int((right - left + BETWEEN) / (max(rooms, default=SWATCH) + BETWEEN))
+    each = (right - left + BETWEEN) / columns if columns > 2 else 0.0  # side by side as it comes where it is narrow
+    x = left
+    for key, room in zip(shown, rooms, strict=True):
+        if x > left and x + room > right:
+            x, y = left, y + ROW
+        sample(sheet, key, x + SWATCH / 2, y + ROW / 2, hatch)
+        sheet.text("tick", x + SWATCH + 4, y + ROW / 2, WORDS[key])
+        x += each or room + BETWEEN
+    return y + ROW if shown else y
 
 
 def sample(sheet: Sheet, key: str, x: float, y: float, hatch: str) -> None:

@@ -13,16 +13,22 @@ from rich.cells import cell_len
 from reports.signs import UNICODE, clean
 from reports.svg.theme import FACES
 
-_WIDTHS = {"'ijl": 0.34, " ,.:;I|f-/\\()[]t!r": 0.42, 'J_`sz?c*"L': 0.57, "mwMW@%#+<=>^~": 1.0}
+_WIDTHS = {
+    "'ijl": 0.34,
+    " ,.:;I|f-/\\()[]t!r": 0.42,
+    'J_`sz?c*"L': 0.57,
+    "mwMW@%#+<=>^~\u2026\u2192": 1.0,
+    "\u00b7": 0.42,
+}
 _OF = {letter: width for letters, width in _WIDTHS.items() for letter in letters}
-_SMALL, _CAPITAL, _STRANGE = 0.65, 0.8, 1.12
+_SMALL, _CAPITAL, _STRANGE, _PICTURE = 0.65, 0.8, 1.12, 1.4
 BOLD = 1.14
 CUT = "\u2026"
 
 
 def familiar(letter: str) -> bool:
-    """Whether the width is known well enough: Latin, Greek, Cyrillic and common marks."""
-    return letter < "\u0530" or letter in "\u2026\u2192\u00b7\u2713"
+    """Whether the width is known well enough: Latin, Greek, Cyrillic, common marks, and what fills a square."""
+    return letter < "\u0530" or letter in _OF or cell_len(letter) == 2
 
 
 def _letter(letter: str) -> float:
@@ -34,7 +40,9 @@ def _letter(letter: str) -> float:
         return 0.0
     if letter < "\u0250":  # Latin with its accents
         return _STRANGE if letter in "\u00c6\u00e6\u0152\u0153" else 0.9
-    return _STRANGE * max(cell_len(letter), 1) if letter.isupper() or not familiar(letter) else 1.0
+    if letter < "\u0530":
+        return _STRANGE if letter.isupper() else 0.96
+    return _PICTURE if letter > "\uffff" else _STRANGE
 
 
 def width(text: str, face: str) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from reports.events import Event, at, jobs_named, names
-from reports.signs import fit as fit_columns
 from reports.signs import UNICODE
+from reports.signs import fit as fit_columns
 from reports.svg.board import Board
 from reports.svg.letters import fit, plain, width
 from reports.svg.room import clusters, spread
@@ -15,7 +16,7 @@ from reports.svg.sheet import line
 
 MARKS = 30.0
 PINS = 28.0
-LONGEST_PINS = (260.0, 150.0, 90.0)
+LONGEST_PINS = (260.0, 200.0, 150.0, 120.0, 90.0, 60.0)
 """How long the words of a flag may be: the first with which all flags have room."""
 
 
@@ -40,24 +41,26 @@ def marks(board: Board, top: float) -> None:
     foot, y = board.y + 4, board.y + MARKS / 2 + 3
     places = spread([m.x for m in shown], [m.width + 4 for m in shown], board.axis.left, board.axis.right)
     if left_out:
-        board.name(y, f"{left_out} marks more", "tick")
+        board.name(y, f"+{left_out} marks", "tick")
     for mark, x in zip(shown, places, strict=True):
         board.used.add(mark.key)
         # The guide goes straight up from the foot of the lines, and slants below it to a sign that had to make way.
         board.guides.path("guide", line((mark.x, top), (mark.x, foot), (x, y)))
         sign = board.front.group(mark.tip)
         if mark.key == "number":
-            sign.add("circle", "seen", cx=x, cy=y, r=mark.width / 2 if len(mark.text) < 3 else 9)
+            sign.rect("seen", x - mark.width / 2, y - 10, x + mark.width / 2, 20, 10)
+            sign.text("number", x, y, mark.text, "middle")
         else:
             sign.rect("took", x - mark.width / 2, y - 9, x + mark.width / 2, 18, 4)
-        sign.text("number" if mark.key == "number" else "back", x, y, mark.text, "middle")
+            sign.text("back", x, y, mark.text, "middle")
     board.y += MARKS
 
 
 def _observation(board: Board, seen: Event) -> Mark:
     n = plain(seen.get("n"))
-    text = n if len(n) <= 2 and n.isascii() else "?"
-    return Mark(board.x(at(seen)), "number", text, f"{n}: {plain(seen.get('title'))}, {board.when(at(seen))}", 20)
+    text = n if len(n) <= 4 and n.isalnum() and n.isascii() else "?"
+    tip = f"{n}: {plain(seen.get('title'))}, {board.when(at(seen))}"
+    return Mark(board.x(at(seen)), "number", text, tip, max(width(text, "number") + 8, 20.0))
 
 
 def _reclaim(board: Board, t: float, jobs: list[str]) -> Mark:
@@ -67,25 +70,30 @@ def _reclaim(board: Board, t: float, jobs: list[str]) -> Mark:
 
 
 def _with_room(found: Sequence[Mark], room: float) -> tuple[list[Mark], int]:
-    """Those that there is room for, in the order of time: observations before reclaims."""
+    """All of them where there is room for all, else those that need not make way: observations before reclaims."""
     kept: list[Mark] = []
-    for mark in sorted(found, key=lambda m: (m.key != "number", m.x)):
-        room -= mark.width + 4
-        if room >= 0:
-            kept.append(mark)
+    if sum(mark.width + 4 for mark in found) <= room:
+        kept = list(found)
+    else:
+        for mark in sorted(found, key=lambda m: (m.key != "number", m.x)):
+            if all(abs(mark.x - other.x) >= (mark.width + other.width) / 2 + 4 for other in kept):
+                kept.append(mark)
     return sorted(kept, key=lambda m: m.x), len(found) - len(kept)
 
 
 def pins(board: Board, events: Sequence[Event], top: float, bottom: float) -> None:
     """The events that prove an anomaly: a flag on a pole through the lanes, with what happened."""
-    moments = clusters(events, lambda e: board.x(at(e)), 5)
     room = board.axis.right - board.axis.left
-    tries = ([_pin(board, same, longest) for same in moments] for longest in LONGEST_PINS)
+    moments = [_Moment(board, same) for same in clusters(events, lambda e: board.x(at(e)), 5)]
+    tries = ([moment.flag(longest) for moment in moments] for longest in LONGEST_PINS)
     flags = next((found for found in tries if sum(flag.width + 6 for flag in found) <= room), [])
     many = not flags
     if many:  # then flags with their words in the tip only, on poles that leave the lanes clear
-        flags = [replace(_pin(board, same, 0), width=8) for same in moments[: int(room / 14)]]
-    board.name(top + PINS / 2 - 3, "proof" if len(events) == 1 else f"{len(events)} proofs" if many else "proofs", "proof")
+        moments = [_Moment(board, same) for same in clusters(events, lambda e: board.x(at(e)), 16)]
+        flags = [replace(moment.flag(0), width=8) for moment in moments]
+    board.name(
+        top + PINS / 2 - 3, "proof" if len(events) == 1 else f"{len(events)} proofs" if many else "proofs", "proof"
+    )
     places = spread([f.x for f in flags], [f.width + 6 for f in flags], board.axis.left, board.axis.right)
     y = top + PINS / 2 - 3
     for flag, x in zip(flags, places, strict=True):
@@ -99,39 +107,56 @@ def pins(board: Board, events: Sequence[Event], top: float, bottom: float) -> No
         sign.text("pin", x, y, flag.text, "middle")
 
 
-def _pin(board: Board, same: Sequence[Event], longest: float) -> Mark:
-    said: dict[str, int] = {}
-    for event in same:
-        words = told(event, board.several)
-        said[words] = said.get(words, 0) + 1
-    first, *rest = [words if n == 1 else f"{n} x {words}" for words, n in said.items()]
-    text = fit(first + (f" +{len(rest)}" if rest else ""), longest, "pin")
-    times = board.when(at(same[0])) if len(same) == 1 else board.when(at(same[0]), at(same[-1]))
-    tip = f"proof: {', '.join([first, *rest])}, {times}"
-    return Mark(board.x(at(same[0])), "pin", text, tip, width(text, "pin") + 12)
+class _Moment:
+    """Events that are one flag, as they stand too close together for two."""
+
+    def __init__(self, board: Board, same: Sequence[Event]) -> None:
+        said = Counter(told(event, board.several) for event in same)
+        self.first, *self.rest = [words if n == 1 else f"{n} x {words}" for words, n in said.items()]
+        times = [at(same[0])] if len(same) == 1 else [at(same[0]), at(same[-1])]
+        self.x = board.x(times[0])
+        self.tip = f"proof: {', '.join([self.first, *self.rest])}, {board.when(*times)}"
+
+    def flag(self, longest: float) -> Mark:
+        more = f" +{len(self.rest)}" if self.rest else ""
+        text = fit(self.first, longest - width(more, "pin"), "pin") + more if longest else ""
+        return Mark(self.x, "pin", text, self.tip, width(text, "pin") + 12)
 
 
 def told(event: Event, several: bool) -> str:
     """What an event says, in a few words."""
-    kind = plain(event.get("event"))
-    job = f"{plain(event.get('job'))} " if several and event.get("job") is not None else ""
-    worker = plain(event.get("worker"))
+    return fit_columns(plain(_told(event, several)), 60, UNICODE)
+
+
+def _told(event: Event, several: bool) -> str:
+    kind, worker, job = event.get("event"), event.get("worker"), event.get("job")
     row, order = event.get("row"), event.get("order")
-    words = {
-        "started": f"{worker} starts {plain(event.get('job'))}",
-        "enqueued": f"{job}enqueued",
-        "wait": "waited in vain" if event.get("came") is False else "waited",
-        "outcome": f"{worker}: {job}finish {'accepted' if event.get('accepted') else 'refused'}",
-        "reclaimed": f"reclaim gives back {len(names(event.get('jobs')))}",
-        "row": f"{job}row: {plain(row.get('state'))}" if isinstance(row, dict) else f"{job}row",
-        "fault": plain(event.get("kind")),
-        "exited": f"{worker} exits, status {plain(event.get('status'))}",
-        "died": f"{job}dies in {worker}",
-        "raised": f"{job}raises",
-        "effect": f"{job}effect",
-        "renewed": "renewal refused" if event.get("lost") else "lease renewed",
-        "ordered": f"told to {plain(order.get('order'))}" if isinstance(order, dict) else "told what to do",
-        "sample": f"sample: {plain(event.get('name'))}",
-        "answered": f"answer: {plain(event.get('request'))}",
-    }
-    return fit_columns(words.get(kind, kind or "event"), 60, UNICODE)
+    its = f"{job} " if several and job is not None else ""
+    match kind:
+        case "started":
+            return f"{worker} starts {job}"
+        case "wait":
+            return "waited in vain" if event.get("came") is False else "waited"
+        case "outcome":
+            return f"{worker}: {its}finish {'accepted' if event.get('accepted') else 'refused'}"
+        case "reclaimed":
+            return f"reclaim gives back {len(names(event.get('jobs')))}"
+        case "row":
+            return f"{its}row: {row.get('state')}" if isinstance(row, Mapping) else f"{its}row"
+        case "fault":
+            return str(event.get("kind"))
+        case "exited":
+            return f"{worker} exits, status {event.get('status')}"
+        case "died":
+            return f"{its or 'job '}dies in {worker}"
+        case "raised":
+            return f"{its or 'job '}raises"
+        case "renewed":
+            return "renewal refused" if event.get("lost") else "lease renewed"
+        case "ordered":
+            return f"told to {order.get('order')}" if isinstance(order, Mapping) else "told what to do"
+        case "sample":
+            return f"sample: {event.get('name')}"
+        case "answered":
+            return f"answer: {event.get('request')}"
+    return f"{its}{kind or 'event'}"

@@ -11,9 +11,10 @@ from xml.etree import ElementTree
 from reports.chart import MOST_LANES, rows
 from reports.story import Story, read
 from reports.svg import lanes, marks, rules
-from reports.svg.board import Board
+from reports.svg.board import EDGE, Board
 from reports.svg.legend import legend
-from reports.svg.letters import fit, plain, width as width_of
+from reports.svg.letters import fit, plain
+from reports.svg.letters import width as width_of
 from reports.svg.room import axis
 from reports.svg.sheet import Sheet, line
 from reports.svg.theme import style
@@ -54,9 +55,7 @@ def svg(panels: Sequence[Panel], *, width: int = 960, standalone: bool = True, i
     root.set("aria-labelledby", f"{prefix}-title {prefix}-desc")
     sheet = Sheet(root)
     titles = [fit(plain(panel.title), 600, "head") for panel in panels]
-    said = [
-        told_whole(story, panel.title, _events(panel)) for story, panel in zip(stories, panels, strict=True)
-    ]
+    said = [told_whole(story, panel.title, _events(panel)) for story, panel in zip(stories, panels, strict=True)]
     sheet.add("title", id=f"{prefix}-title").element.text = f"Timeline: {'; '.join(titles) or 'nothing to show'}"
     sheet.add("desc", id=f"{prefix}-desc").element.text = " ".join(said) or "There is nothing to show."
     sheet.add("style").element.text = style(standalone)
@@ -66,7 +65,7 @@ def svg(panels: Sequence[Panel], *, width: int = 960, standalone: bool = True, i
     )
     pattern.path("hatch", "M1 0V7")
     page = sheet.rect("page", 0.5, 0.5, broad - 0.5, 0, 8)
-    scale = axis(stories, MARGIN + _gutter(stories, broad), broad - MARGIN - 14)
+    scale = axis(stories, MARGIN + _gutter(stories, broad), broad - MARGIN - EDGE)
     y, used = MARGIN - 4, set[str]()
     for i, (story, panel) in enumerate(zip(stories, panels, strict=True)):
         board = Board(sheet, story, scale, MARGIN, y + (BETWEEN if i else 0), hatch)
@@ -100,7 +99,8 @@ def _gutter(stories: Sequence[Story], broad: float) -> float:
         names += [plain(row.label) for row in rows(story, MOST_LANES)]
         if story.several and story.leases:
             names.append(f"lease of {plain(story.job)}")
-    return min(max(width_of(name, "good") for name in names) + 10, max(0.2 * broad, 76.0))
+    wanted = max(width_of(name, "good") for name in names) + 10
+    return min(max(wanted, 0.1 * broad), max(0.2 * broad, 76.0))
 
 
 def _panel(board: Board, panel: Panel) -> None:
@@ -149,10 +149,9 @@ def _ground(board: Board, top: float, bottom: float) -> None:
         board.back.path("grid" if round(units, 9) else "zero", line((x, top - 4), (x, bottom)))
         words = f"{units:g} L" if round(units, 9) else "0"
         half = width_of(words, "tick") / 2
-        middle = min(max(x, scale.left + half), scale.right + 14 - half)
+        middle = min(max(x, scale.left + half), scale.right + EDGE - half)
         if middle - half >= edge - 0.1:
             board.front.text("tick", middle, top - TICKS / 2, words, "middle")
             edge = middle + half + 8
     if zero and scale.first <= 0 <= scale.last:
         board.used.add("zero")
-

@@ -11,7 +11,6 @@ from reports.story import Story
 
 T = TypeVar("T")
 
-STEPS = [m * 10.0**e for e in range(-3, 7) for m in (1, 2, 5)]
 APART = 64
 """Pixels between two ticks, at least."""
 
@@ -30,8 +29,9 @@ class Axis:
         return self.left + min(max(share, 0.0), 1.0) * (self.right - self.left)
 
     def ticks(self) -> list[float]:
-        per_lease = (self.right - self.left) / (self.last - self.first)
-        step = next((s for s in STEPS if s * per_lease >= APART), STEPS[-1])
+        least = APART * (self.last - self.first) / (self.right - self.left)
+        ten = 10.0 ** math.floor(math.log10(least))
+        step = next(m * ten for m in (1, 2, 5, 10) if m * ten >= least or m == 10)
         low, high = math.ceil(self.first / step - 1e-9), math.floor(self.last / step + 1e-9)
         return [k * step for k in range(low, high + 1)]
 

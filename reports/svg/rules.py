@@ -15,6 +15,7 @@ from reports.svg.sheet import line
 RULE = 24.0
 MOST_FAULT_LINES = 4
 MOST_LEASES = 60
+MOST_BOXES = 60
 
 
 def faults(board: Board, top: float) -> None:
@@ -29,14 +30,14 @@ def faults(board: Board, top: float) -> None:
         words = plain(fault.what if fault.injected else f"left out: {fault.what}")
         for i in range(MOST_FAULT_LINES):
             if i == len(lines):
-                lines.append(Line(board.axis.left, board.axis.right))
+                lines.append(board.line())
             if (place := _beside(lines[i], x0, x1, words)) is not None:
                 _fault(board, fault, x0, x1, board.y + RULE * (i + 0.5), *place, top)
                 break
         else:
             left_out += 1
     if lines:
-        board.name(board.y + RULE / 2, f"fault (+{left_out})" if left_out else "fault")
+        board.name(board.y + RULE / 2, f"fault +{left_out}" if left_out else "fault")
         board.y += RULE * len(lines)
 
 
@@ -49,7 +50,7 @@ def _beside(row: Line, x0: float, x1: float, words: str) -> tuple[float, str] | 
     places = ((x0 + 10, x1), (end + 4, row.right), (row.left, sign - 4))
     for a, b in places:
         start = b - room if b < x0 else a
-        if room <= b - a and (a < x1 or row.free(start, start + room)):
+        if room <= b - a and ((a, b) == places[0] or row.free(start, start + room)):
             row.take(min(sign, start), max(end, start + room))
             return start, words
     if row.taken:
@@ -123,7 +124,7 @@ def spans(board: Board, top: float, bottom: float) -> None:
         board.used.add(key)
         y = board.y + RULE / 2
         board.name(y, label)
-        row = Line(board.axis.left, board.axis.right)
+        row = board.line()
         places = _places(board, times)
         for x0, x1, tip in places:
             if key == "overlap":
@@ -140,10 +141,19 @@ def spans(board: Board, top: float, bottom: float) -> None:
 
 
 def _places(board: Board, times: Sequence[tuple[float, float]]) -> list[tuple[float, float, str]]:
-    """Stretches of time in pixels; those that touch are one."""
-    found = []
-    for x0, x1 in merged([(board.x(a), board.x(b)) for a, b in times], 2):
-        own = [(a, b) for a, b in times if x0 - 0.5 <= board.x(a) <= x1 + 0.5]
-        tip = board.when(own[0][0], own[-1][1]) if own else ""
-        found.append((x0, max(x1, x0 + 2), f"{tip}{f', {len(own)} times' if len(own) > 1 else ''}"))
-    return found
+    """Stretches of time in pixels, with those as one that touch; of very many, also those that nearly do."""
+    where = sorted((board.x(a), board.x(b), a, b) for a, b in times)
+    gap = 2.0
+    found = merged([(x0, x1) for x0, x1, _, _ in where], gap)
+    while len(found) > MOST_BOXES:
+        gap *= 1.5
+        found = merged(found, gap)
+    places, i = [], 0
+    for x0, x1 in found:
+        first = i
+        while i < len(where) and where[i][0] <= x1:
+            i += 1
+        own = where[first:i]
+        tip = board.when(own[0][2], max(b for _, _, _, b in own))
+        places.append((x0, max(x1, x0 + 2), tip if len(own) == 1 else f"{len(own)} times, {tip}"))
+    return places

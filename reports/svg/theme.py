@@ -1,7 +1,8 @@
 """Colours and styles, for a light page and for a dark one.
 
-Hues are those that colour-blind readers tell apart (blue, vermilion, amber, bluish green, purple), and no sign is told
-by its hue alone. Text has a contrast of at least 4.5 to 1 on what it stands on, in both themes.
+Blue runs, amber is done to it, red is dead or wrong, green is fine, purple gives back. Colour-blind readers tell the
+five apart, as they differ in lightness too, and no sign is told by its hue alone. Text has a contrast of at least 4.5
+to 1 on what it stands on, in both themes.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ COLOURS = {
     "soft": ("#57606a", "#9aa4b0"),
     "faint": ("#dde2e8", "#2c333c"),
     "line": ("#7f8893", "#7a838e"),
-    "job": ("#0a5ec2", "#58a6ff"),
+    "job": ("#0a4fa8", "#58a0f5"),
     "on-job": ("#ffffff", "#0a0f16"),
     "light": ("#c3d3e6", "#34485f"),
-    "kill": ("#c0340a", "#ff8a65"),
-    "fault": ("#8a5a00", "#e3a63a"),
-    "lease": ("#0b7a5b", "#3fc79a"),
-    "reclaim": ("#86359b", "#d992ea"),
-    "mark": ("#b0084f", "#ff86ad"),
-    "on-mark": ("#ffffff", "#1a0610"),
+    "kill": ("#ad1228", "#ff7161"),
+    "fault": ("#876800", "#f0c33a"),
+    "lease": ("#0c7d6c", "#4fd6a8"),
+    "reclaim": ("#b52ac8", "#f0b4ff"),
+    "mark": ("#ad1228", "#ff7161"),
+    "on-mark": ("#ffffff", "#0a0f16"),
 }
 """Each colour by name, on a light page and on a dark one."""
 
@@ -107,11 +108,11 @@ MIDDLE = 0.36
 
 
 def _rules(colours: dict[str, str]) -> str:
-    faces = []
+    rules = [f".lp-{name}{{{style.format(**colours)}}}" for name, style in SHAPES.items()]
     for name, face in FACES.items():
-        halo = f";paint-order:stroke;stroke:{colours[face.halo]};stroke-width:4;stroke-linejoin:round" if face.halo else ""
-        faces.append(f".lp-{name}-text{{fill:{colours[face.colour]}{halo}}}")
-    return "".join([f".lp-{name}{{{style.format(**colours)}}}" for name, style in SHAPES.items()] + faces)
+        halo = f";paint-order:stroke;stroke-width:4;stroke-linejoin:round;stroke:{{{face.halo}}}" if face.halo else ""
+        rules.append(f".lp-{name}-text{{fill:{colours[face.colour]}{halo.format(**colours)}}}")
+    return "".join(rules)
 
 
 def style(standalone: bool) -> str:

@@ -22,8 +22,9 @@ def _short(value: object) -> str:
 
 def told_whole(story: Story, title: str, proofs: Sequence[Event]) -> str:
     """What happened in a panel, in the order of time."""
-    seen = [Note(at(o), "seen", f"observation {plain(o.get('n'))}: {plain(o.get('title'))}") for o in story.observations]
-    notes = sorted([*worth(story.notes), *seen], key=lambda note: note.at)
+    notes = worth(story.notes)
+    notes += [Note(at(o), "", f"observation {plain(o.get('n'))}: {plain(o.get('title'))}") for o in story.observations]
+    notes.sort(key=lambda note: note.at)
     said = [f"At {story.units(n.at):.2f} L {_short(n.text)}." for n in notes[:MOST_NOTES]]
     if len(notes) > MOST_NOTES:
         said.append(f"And {len(notes) - MOST_NOTES} more.")

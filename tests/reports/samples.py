@@ -219,6 +219,30 @@ def late_finish() -> History:
     )
 
 
+def late_finish_twin() -> History:
+    """The same pause where anyone may finish: the late finish is accepted over the owner's."""
+    return ordered(
+        [
+            header("late-finish", "CompleteByAnyone-fault"),
+            *worker("A", 610, 0.01),
+            ev(0.05, "enqueued", job="job-1", role="job"),
+            started(0.2, "job-1", "A", 1),
+            ev(0.5, "fault", step=1, kind="pause", target="A", injected=True),
+            ev(0.51, "receipt", step=1, evidence={"pid": 610, "state": "T (stopped)"}),
+            ev(1.3, "reclaimed", jobs=["job-1"]),
+            *worker("B", 611, 1.2),
+            started(1.4, "job-1", "B", 2, 2),
+            ev(1.73, "renewed", worker="B", kept=["job-1"], lost=[]),
+            ev(1.8, "fault-ended", step=1),
+            finished(1.9, "job-1", "A", 1),
+            outcome(1.91, "job-1", "A", 1),
+            finished(2.7, "job-1", "B", 2),
+            outcome(2.71, "job-1", "B", 2, accepted=False),
+            ev(2.8, "end"),
+        ]
+    )
+
+
 def claim_race() -> History:
     """Ten claimers; the bench holds a row lock until eight are seen waiting."""
     names = [f"claimer-{n}" for n in range(1, 11)]
@@ -275,6 +299,31 @@ def drain() -> History:
             outcome(3.21, "job-1", "A", 1),
             ev(3.25, "exited", worker="A", pid=910, status=0),
             ev(3.3, "end"),
+        ]
+    )
+
+
+def drain_twin() -> History:
+    """SIGTERM ends the renewals and not the job: its lease runs out, and a rival runs it as well."""
+    return ordered(
+        [
+            header("sigterm-drain", "NoRenewalOnceTold-fault"),
+            *worker("A", 910, 0.01),
+            *worker("B", 911, 0.01),
+            ev(0.05, "enqueued", job="job-1", role="job"),
+            started(0.2, "job-1", "A", 1),
+            ev(0.533, "renewed", worker="A", kept=["job-1"], lost=[]),
+            ev(0.7, "fault", step=1, kind="SIGTERM", target="A", injected=True),
+            ev(1.8, "reclaimed", jobs=["job-1"]),
+            started(1.9, "job-1", "B", 2, 2),
+            ev(2.233, "renewed", worker="B", kept=["job-1"], lost=[]),
+            ev(2.566, "renewed", worker="B", kept=["job-1"], lost=[]),
+            finished(3.2, "job-1", "A", 1),
+            outcome(3.21, "job-1", "A", 1, accepted=False),
+            ev(3.25, "exited", worker="A", pid=910, status=0),
+            finished(3.3, "job-1", "B", 2),
+            outcome(3.31, "job-1", "B", 2),
+            ev(3.4, "end"),
         ]
     )
 

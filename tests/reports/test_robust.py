@@ -99,7 +99,7 @@ def test_odd_events_stop_nothing() -> None:
 
 
 def test_reports_read_results_only() -> None:
-    for path in Path(reports.__file__).parent.glob("*.py"):
+    for path in Path(reports.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
