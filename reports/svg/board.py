@@ -21,8 +21,9 @@ class Board:
         self.several = story.several
 
     def x(self, t: float | None) -> float:
-        """The place of a moment; of none, the end of what is known."""
-        return self.axis.at(self.story.units(self.story.last if t is None else t))
+        """The place of a moment, in what this panel shows; of none, the end of what is known."""
+        shown = self.story.last if t is None else max(t, self.story.first)
+        return self.axis.at(self.story.units(shown))
 
     def line(self) -> Line:
         """A line with nothing on it yet. What is said beside the last thing on it may reach into the margin."""

@@ -66,7 +66,8 @@ class LaneDrawing:
             for run, slot in zip(self.lane.executions, self.slots, strict=True):
                 self.run(run, slot)
             for spot in self.bars:
-                self.ending(spot)
+                if spot.run.role == "job":
+                    self.ending(spot)
         for fault in (f for f in self.lane.faults if f.kind == "pause"):
             self.pause(fault)
         struck = [
@@ -79,7 +80,8 @@ class LaneDrawing:
         for same in struck if not self.dense else ():
             self.called(same)
         for spot in self.bars:
-            self.attempt(spot)
+            if spot.run.role == "job":
+                self.attempt(spot)
         self.board.y += self.height
 
     def run(self, run: Execution, slot: int) -> None:
@@ -99,8 +101,7 @@ class LaneDrawing:
         else:
             bar.rect("job" if tested else "light", x0, top, x1, height, 3 if x1 - x0 > 6 else 0)
         self.lines[slot].take(x0, x1)
-        if tested:
-            self.bars.append(Spot(run, x0, x1, slot))
+        self.bars.append(Spot(run, x0, x1, slot))
 
     def tip(self, run: Execution) -> str:
         attempt = "" if run.attempt is None else f", attempt {plain(run.attempt)}"
@@ -154,8 +155,9 @@ class LaneDrawing:
         tips = "; ".join(f"{plain(f.what)}: {self.board.when(f.at)}" for f in faults[:3])
         mark = self.board.front.group(tips + (f" and {len(faults) - 3} more" if len(faults) > 3 else ""))
         if kind == "kill":
-            if self.count > 1:
-                mark.path("out", line((x, self.middle(0)), (x, self.y + self.height - 2)))
+            ended = [self.middle(bar.line) + BAR / 2 for bar in self.bars if bar.line and bar.x0 <= x <= bar.x1]
+            if ended:
+                mark.path("out", line((x, self.middle(0)), (x, max(ended))))
             signs.put(mark, "halo", signs.CROSS, x, self.middle(0))
             signs.put(mark, "kill", signs.CROSS, x, self.middle(0))
         else:
@@ -170,7 +172,10 @@ class LaneDrawing:
         face = "bad" if kind == "kill" else "warn"
         words = fit(plain(faults[0].word) + (f" x{len(faults)}" if len(faults) > 1 else ""), 160, face)
         room = width(words, face)
-        if any(bar.line == 0 and bar.x0 <= x + 10 and x + 16 + room <= bar.x1 for bar in self.bars):
+        if any(
+            bar.run.role == "job" and bar.line == 0 and bar.x0 <= x + 10 and x + 16 + room <= bar.x1
+            for bar in self.bars
+        ):
             if (at := self.names[0].place(room + 6, x + 10)) is not None:
                 self.board.front.text("bar", at, y, words)
         elif (at := self.lines[0].place(room + 4, x + 10)) is not None:

@@ -31,7 +31,7 @@ BETWEEN = 12.0
 
 def legend(sheet: Sheet, used: Collection[str], left: float, right: float, y: float, hatch: str) -> float:
     """Draw it, in as many rows as it needs; how far down it reaches."""
-    shown = [key for key in WORDS if key in used]
+    shown = [key for key in WORDS if key in used and not (key == "job" and "jobs" in used)]
     rooms = [SWATCH + 4 + width(WORDS[key], "tick") for key in shown]
     columns = int((right - left + BETWEEN) / (max(rooms, default=SWATCH) + BETWEEN))
     each = (right - left + BETWEEN) / columns if columns > 2 else 0.0  # side by side as it comes where it is narrow

@@ -132,7 +132,7 @@ def _panel(board: Board, panel: Panel) -> None:
         marks.pins(board, proofs, top, bottom)
     _ground(board, top, bottom)
     if lanes_top < lanes_end < bottom - 10:
-        board.back.path("grid", line((scale.left, lanes_end + 2), (board.x(None), lanes_end + 2)))
+        board.back.path("grid", line((board.x(story.first), lanes_end + 2), (board.x(None), lanes_end + 2)))
 
 
 def _ground(board: Board, top: float, bottom: float) -> None:
