@@ -175,7 +175,7 @@ def commands(page: Path) -> list[str]:
     lines = [line for block in blocks(text, "(?:sh|console)") for line in block.splitlines()]
     lines += [" ".join(words.split()) for words in re.findall(r"`([^`]+)`", prose(text))]
     found = (re.match(r"\s*(?:\$ )?(?:\.venv/bin/)?leaseproof (.+)", re.sub(r"\s+#.*", "", line)) for line in lines)
-    return [re.split(r" [>|&]", match[1])[0] for match in found if match and "..." not in match[1]]
+    return [re.split(r" (?:\d?>|[|&])", match[1])[0] for match in found if match and "..." not in match[1]]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
