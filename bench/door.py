@@ -1,7 +1,7 @@
 """A door that lets one in at a time, and only while the processors have room: for the arms of strangers.
 
-What they cost is not known: some mostly wait, and some start ten workers of a second of CPU each. By number alone, either
-few are under way and nothing happens, or their starts crowd out everything that is timed.
+What they cost is not known: some mostly wait, and some start ten workers of a second of CPU each. By number alone,
+either few are under way and nothing happens, or their starts crowd out everything that is timed.
 """
 
 import threading

@@ -258,7 +258,7 @@ def differences(scenarios: Sequence[Scenario]) -> dict[str, dict[str, Difference
 class Pool:
     """Arms under way, a few at a time; take each outcome where it is wanted.
 
-    Those that mostly wait have slots of their own, and a `door` to go through before they start anything.
+    Those that mostly wait have slots of their own. The `door` is for whoever wants room before an arm starts.
     """
 
     def __init__(self, running: Bench, watcher: Watcher) -> None:
