@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -22,23 +23,55 @@ def when(story: Story, t: float) -> str:
     return f"{story.units(t):.2f} L  {t - story.origin:.2f} s"
 
 
-def observations(story: Story, width: int, sign: Signs, explanations: Mapping[str, str]) -> list[Text]:
-    """Every observation under its number, and under each what it rules out."""
+@dataclass(frozen=True)
+class Judged:
+    """An observation, and the names of the explanations: those that it struck out, and those that stand after it."""
+
+    seen: Event
+    predictions: Mapping[str, str]
+    struck: Sequence[str]
+    standing: Sequence[str]
+
+    @property
+    def decides(self) -> bool:
+        """Whether it left only one of them."""
+        return len(self.standing) == 1 and bool(self.struck)
+
+    @property
+    def undecided(self) -> str:
+        """That it cannot tell those that stand apart; empty where it can, or does not try."""
+        alike = {self.predictions.get(k) for k in self.standing}
+        if len(self.standing) < 2 or len(alike) > 1 or None in alike:
+            return ""
+        two = len(self.standing) == 2
+        these, each = ("the two", "both predict") if two else (f"these {len(self.standing)}", "each predicts")
+        return f"this cannot tell {these} apart: {each} the same"
+
+
+def judged(story: Story, explanations: Mapping[str, str]) -> list[Judged]:
+    """Every observation with what it rules out. `explanations` gives each rival explanation its sentence."""
     known = list(explanations)
     for seen in story.observations:
         known += [k for k in [*_predictions(seen), *names(seen.get("ruled_out"))] if k not in known]
     out: set[str] = set()
-    lines: list[Text] = []
+    found = []
     for seen in story.observations:
-        if lines:
-            lines.append(Text())
-        lines += _seen(story, seen, width, sign)
         struck = [k for k in names(seen.get("ruled_out")) if k not in out]
         out.update(struck)
-        standing = [k for k in known if k not in out]
-        if struck or _predictions(seen):
-            words = {k: clean(explanations.get(k, k), sign) for k in known}
-            lines += _left(words, struck, standing, _predictions(seen), width, sign)
+        found.append(Judged(seen, _predictions(seen), struck, [k for k in known if k not in out]))
+    return found
+
+
+def observations(story: Story, width: int, sign: Signs, explanations: Mapping[str, str]) -> list[Text]:
+    """Every observation under its number, and under each what it rules out."""
+    lines: list[Text] = []
+    for one in judged(story, explanations):
+        if lines:
+            lines.append(Text())
+        lines += _seen(story, one.seen, width, sign)
+        if one.struck or one.predictions:
+            words = {k: clean(explanations.get(k, k), sign) for k in [*one.struck, *one.standing]}
+            lines += _left(words, one, width, sign)
     return lines
 
 
@@ -96,19 +129,12 @@ def _piped(row: object, sign: Signs) -> str:
     return "|".join(clean(value, sign) for value in row)
 
 
-def _left(
-    words: Mapping[str, str],
-    struck: Sequence[str],
-    standing: Sequence[str],
-    predictions: Mapping[str, str],
-    width: int,
-    sign: Signs,
-) -> list[Text]:
+def _left(words: Mapping[str, str], one: Judged, width: int, sign: Signs) -> list[Text]:
     """The explanations that this observation struck out, then those that still stand."""
-    last = len(standing) == 1 and bool(struck)
-    shown = [(k, True) for k in struck] + [(k, False) for k in standing]
+    last = one.decides
+    shown = [(k, True) for k in one.struck] + [(k, False) for k in one.standing]
     room = max((cell_len(words[k]) for k, _ in shown), default=0)
-    said = {k: _said(predictions.get(k), gone, last and not gone, sign) for k, gone in shown}
+    said = {k: _said(one.predictions.get(k), gone, last and not gone, sign) for k, gone in shown}
     beside = 7 + room + 2 + max((cell_len(s) for s in said.values()), default=0) <= width
     lines: list[Text] = []
     for k, gone in shown:
@@ -127,11 +153,8 @@ def _left(
             block = paragraph(words[k], width, indent=7, first=f"     {mark}", style=text_style)
             block[0].stylize(style, 5, 6)
             lines += block + paragraph(said[k], width, indent=9, style="red" if gone else "dim")
-    alike = {predictions.get(k) for k in standing}
-    if len(standing) > 1 and len(alike) == 1 and None not in alike:
-        these, each = ("the two", "both predict") if len(standing) == 2 else (f"these {len(standing)}", "each predicts")
-        text = f"this cannot tell {these} apart: {each} the same"
-        lines += paragraph(text, width, indent=7, style="italic dim")
+    if one.undecided:
+        lines += paragraph(one.undecided, width, indent=7, style="italic dim")
     return lines
 
 
