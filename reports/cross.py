@@ -29,7 +29,7 @@ def cross_table(result: Mapping[str, Any], width: int, ascii_only: bool = False,
     parts += [Text(), *side_by_side([_numbered(scenario, sign) for scenario in scenarios], width, sign)]
     parts += _declared(scenarios, width, sign)
     parts += key(scenarios, width, sign, "as expected (a twin must fail in its own scenario, and pass in the others)")
-    parts += findings(odd, width, sign, where, again=lambda scenario, arm: _again(scenarios, scenario, arm))
+    parts += findings(odd, width, sign, where, again=lambda scenario, arm: again(scenarios, scenario, arm))
     return Group(*parts, Text(), *_summary(result, scenarios, width, sign, where))
 
 
@@ -121,7 +121,7 @@ def _declared(scenarios: Scenarios, width: int, sign: Signs) -> list[Text]:
     return [Text(), *said] if said else []
 
 
-def _again(scenarios: Scenarios, scenario: Mapping[str, Any], arm: Mapping[str, Any]) -> str:
+def again(scenarios: Scenarios, scenario: Mapping[str, Any], arm: Mapping[str, Any]) -> str:
     """The command that tries a twin again where it came out otherwise, and in its own scenario."""
     name = str(scenario.get("name"))
     own = [s for s in scenarios if arm.get("twin") in [twin.get("name") for twin in s.get("twins", [])]]

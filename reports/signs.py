@@ -152,6 +152,8 @@ def clean(value: object, sign: Signs) -> str:
     text = value if isinstance(value, str) else _words(value)
     if len(text) > LONGEST:
         text = text[:LONGEST] + "…"
+    if text.isprintable() and (text.isascii() or not sign.ascii_only):
+        return text  # as nearly all are
     text = "".join(" " if c in "\n\r\t\v\f" or unicodedata.category(c) in ("Zl", "Zp") else c for c in text)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co", "Cn"))
     return fold(text) if sign.ascii_only else text
