@@ -23,7 +23,7 @@ from reports.html.links import slug
 from reports.html.pack import packed
 from reports.matrix import count
 from reports.signs import STATUS, UNICODE, clean, seconds
-from reports.subjects import VERDICTS, compared, unsupported, verdict_of
+from reports.subjects import VERDICTS, compared, figures_of, unsupported, verdict_of
 from reports.svg import PROPERTIES
 from reports.svg.theme import style as picture_style
 
@@ -63,7 +63,7 @@ def html(data: Mapping[str, Any], history: Callable[[Mapping[str, Any]], Sequenc
         heads=tables.heads(columns),
         rows=rows,
         scenarios=scenarios,
-        figured=[row for row in scenarios if row.figures],
+        figures=_figures(scenarios, columns),
         chips=tables.chips(cells, bool(columns)),
         profiles=list(dict.fromkeys(column.profile for column in columns)),
         verdicts=[verdict for verdict in VERDICTS if any(column.tally[verdict] for column in columns)],
@@ -138,13 +138,16 @@ def _heading(data: Mapping[str, Any], columns: Sequence[tables.Column]) -> str:
     return f"{given} in {scenarios}" if given == "queue_core" else f"{given} {data['profile']} in {scenarios}"
 
 
-def _verdict(data: Mapping[str, Any]) -> str:
-    """The run in a few words."""
+def _verdict(data: Mapping[str, Any]) -> tuple[str, str]:
+    """The run in a few words, and what stands beside them."""
     statuses = [scenario["status"] for scenario in data["scenarios"]]
+    if "subjects" in data:
+        proven = (
+            f"{statuses.count('proven')} of {count(len(statuses), 'scenario')} proven by queue_core in the same run"
+        )
+        return verdict_of(data), proven
     tally = ", ".join(f"{statuses.count(status)} {status}" for status in STATUS if status in statuses)
-    if "subjects" not in data:
-        return tally or "none run"
-    return f"{verdict_of(data)}; {statuses.count('proven')} of {count(len(statuses), 'scenario')} proven by queue_core"
+    return tally or "none run", ""
 
 
 def _facts(data: Mapping[str, Any]) -> list[tuple[str, object]]:
@@ -175,6 +178,17 @@ def _findings(
             told.append((kind, key, whose, shown))
     told += [(row.status, row.key, row.name, row.why) for row in scenarios if row.status != "proven"]
     return told + [("error", f"{scenarios[0].key}/{c.slug}", c.title, c.trouble) for c in columns if c.trouble]
+
+
+def _figures(scenarios: Sequence[tables.ScenarioRow], columns: Sequence[tables.Column]) -> list[tuple[str, str, str]]:
+    """The numbers that scenarios print: where it is in the page, whose it is, and the figures."""
+    told = [(row.key, row.name, row.figures) for row in scenarios]
+    told += [
+        (tables.stranger_key(column, cell), f"{cell['scenario']}, {column.title}", figures_of(cell))
+        for column in columns
+        for cell in column.subject["cells"]
+    ]
+    return [(key, whose, "; ".join(f"{n} {v}" for n, v in figures)) for key, whose, figures in told if figures]
 
 
 def _unsupported(data: Mapping[str, Any]) -> list[tuple[str, str, str]]:

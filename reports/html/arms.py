@@ -22,10 +22,14 @@ MOST_ANOMALIES = 20
 
 @dataclass(frozen=True)
 class Anomaly:
-    """One anomaly with the events that prove it, each with its number in the history, as a line of JSON."""
+    """One anomaly with the events that prove it, each with its number in the history, as a line of JSON.
+
+    `times` is how often it was seen in the same words.
+    """
 
     name: str
     text: str
+    times: int
     events: Sequence[tuple[int, str]]
     more: int
 
@@ -87,6 +91,7 @@ class ArmShown:
     kind: str
     sign: str
     outcome: str
+    more: int
     expected: str
     as_expected: bool
     reason: str
@@ -120,20 +125,22 @@ def shown(
 ) -> ArmShown:
     """What the page tells of an arm. `pack` is where its raw history is in the page, and how large that is."""
     story = read(history or [])
-    anomalies = arm["anomalies"]
+    anomalies = _anomalies(arm, history or [])
+    words, more = outcome(arm)
     return ArmShown(
         id=arm["id"],
         twin=arm["twin"] or "",
         title=side_of(arm, of_stranger),
         kind=kind_of(arm),
         sign=sign_of(arm["verdict"], arm["as_expected"], UNICODE)[0],
-        outcome=outcome(arm),
+        outcome=words,
+        more=more,
         expected=arm["expected"],
         as_expected=arm["as_expected"],
         reason=arm["reason"],
         figures=[(name, value) for name, value in arm["figures"]],
         facts=_facts(arm),
-        anomalies=[_anomaly(anomaly, history or []) for anomaly in anomalies[:MOST_ANOMALIES]],
+        anomalies=anomalies[:MOST_ANOMALIES],
         more_anomalies=max(len(anomalies) - MOST_ANOMALIES, 0),
         seen=[_seen(story, one, explanations) for one in judged(story, explanations)],
         done=_done(story, history or []),
@@ -159,10 +166,17 @@ def _facts(arm: Json) -> list[str]:
     return facts if arm["tries"] == 1 else [*facts, f"try {arm['tries']}, those before it left no verdict"]
 
 
-def _anomaly(anomaly: Json, history: Sequence[Event]) -> Anomaly:
-    numbers = [n for n in anomaly["events"] if n < len(history)]
-    events = [(n, line(history[n])) for n in numbers[:MOST_EVENTS]]
-    return Anomaly(anomaly["name"], anomaly["text"], events, max(len(numbers) - MOST_EVENTS, 0))
+def _anomalies(arm: Json, history: Sequence[Event]) -> list[Anomaly]:
+    """Those of the same words are one."""
+    alike: dict[tuple[str, str], list[list[int]]] = {}
+    for anomaly in arm["anomalies"]:
+        alike.setdefault((anomaly["name"], anomaly["text"]), []).append(anomaly["events"])
+    found = []
+    for (name, text), proofs in alike.items():
+        numbers = [n for n in dict.fromkeys(n for events in proofs for n in events) if n < len(history)]
+        events = [(n, line(history[n])) for n in numbers[:MOST_EVENTS]]
+        found.append(Anomaly(name, text, len(proofs), events, max(len(numbers) - MOST_EVENTS, 0)))
+    return found
 
 
 def _when(story: Story, t: float) -> str:

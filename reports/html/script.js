@@ -231,10 +231,17 @@
       else if (button.id === "help") keys.showModal();
       else if (button.id === "theme") { root.dataset.theme = isDark() ? "light" : "dark"; kept.set(root.dataset.theme); tellTheme(); }
     });
-    document.addEventListener("mouseover", ({ target }) => {
+    // What is pointed at: its label as a tip, and its column by its head.
+    const point = ({ target }) => {
       const link = target.closest?.("a.cell");
-      if (link && !link.title) link.title = link.getAttribute("aria-label");
-    });
+      if (!link) return;
+      link.title = link.getAttribute("aria-label");
+      if (!isGrid || !matrix.contains(link)) return;
+      all("thead .here", matrix).forEach((head) => head.classList.remove("here"));
+      all("thead tr:last-child th", matrix)[link.dataset.x - 1].classList.add("here");
+    };
+    document.addEventListener("mouseover", point);
+    document.addEventListener("focusin", point);
     const tellTheme = () => one("#theme").setAttribute("aria-pressed", isDark());
 
     tellTheme();

@@ -21,12 +21,16 @@ SOME = 24
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell: where its evidence is (`key`), how it came out (`kind`: a class of the style sheet), and in words."""
+    """One cell: where its evidence is (`key`), how it came out (`kind`: a class of the style sheet), and in words.
+
+    `words` has one anomaly, `more` is how many others there are, and `label` has all of it.
+    """
 
     key: str
     kind: str
     sign: str
     words: str
+    more: int
     label: str
 
 
@@ -158,12 +162,10 @@ def kind_of(arm: Json) -> str:
     return "due" if arm["verdict"] == "fail" else "pass"
 
 
-def outcome(arm: Json) -> str:
-    """An arm's outcome in a word or two: what it showed, or its verdict."""
-    found = list(dict.fromkeys(str(anomaly["name"]) for anomaly in arm["anomalies"]))
-    if arm["verdict"] != "fail" or not found:
-        return str(arm["verdict"])
-    return found[0] + (f" +{len(found) - 1}" if len(found) > 1 else "")
+def outcome(arm: Json) -> tuple[str, int]:
+    """What an arm showed, or its verdict, in a word; and how many more anomalies there are."""
+    found = anomalies({"arms": [arm]}) if arm["verdict"] == "fail" else []
+    return (found[0], len(found) - 1) if found else (str(arm["verdict"]), 0)
 
 
 def side_of(arm: Json, of_stranger: bool = False) -> str:
@@ -174,7 +176,7 @@ def side_of(arm: Json, of_stranger: bool = False) -> str:
 
 def in_words(arm: Json) -> str:
     """An arm's outcome as one says it."""
-    shown = ", ".join(dict.fromkeys(str(anomaly["name"]) for anomaly in arm["anomalies"]))
+    shown = ", ".join(anomalies({"arms": [arm]}))
     match kind_of(arm):
         case "due":
             return f"fails as it must, {shown}"
@@ -222,12 +224,13 @@ def _scenario_row(scenario: Json) -> ScenarioRow:
 def _arm_cell(scenario: Json, arm: Json | None) -> Cell | None:
     if arm is None:
         return None
-    kind = kind_of(arm)
+    words, more = outcome(arm)
     return Cell(
         key=arm_key(scenario, arm),
-        kind=kind,
+        kind=kind_of(arm),
         sign=sign_of(arm["verdict"], arm["as_expected"], UNICODE)[0],
-        words=outcome(arm),
+        words=words,
+        more=more,
         label=f"{scenario['name']}, {side_of(arm)}: {in_words(arm)}",
     )
 
@@ -285,7 +288,8 @@ def stranger_cell(column: Column, cell: Json | None) -> Cell | None:
         key=stranger_key(column, cell),
         kind=str(cell["verdict"]),
         sign=mark(cell, UNICODE)[0],
-        words=shown[0] + (f" +{len(shown) - 1}" if len(shown) > 1 else "") if shown else verdict,
+        words=shown[0] if shown else verdict,
+        more=max(len(shown) - 1, 0),
         label=label + (", even without the fault" if cell["without_fault"] else ""),
     )
 

@@ -84,6 +84,11 @@ def test_a_cell_of_a_subject_says_all_in_its_label(subjects: str) -> None:
     assert "late-finish, rotten default: unproven here" in labels
 
 
+def test_figures_lead_to_their_cells(subjects: str) -> None:
+    figure = "back after 31.20 s: 30.00 s of lease, 1.20 s of reclaim"
+    assert f'<a href="#worker-death/sidekiq-tuned">worker-death, sidekiq tuned</a></dt><dd>{figure}</dd>' in subjects
+
+
 def test_what_needs_a_word_comes_first() -> None:
     shown = text(html(results.mixed(), history))
     assert "✗ unproven heartbeat NoRenewal passed with the fault: its check cannot fail" in shown
@@ -131,6 +136,14 @@ def test_the_events_that_prove_an_anomaly_are_told_as_the_history_has_them(prove
     shown = Elements(evidence(proven)["worker-death"])
     assert {"value": "12"} in shown.of("li")
     assert pack.line(worker_death_twin()[12]) in shown.text
+
+
+def test_what_was_seen_many_times_is_told_once() -> None:
+    result = results.sound()
+    result["scenarios"][1]["arms"][2]["anomalies"] *= 18
+    assert "double-execution double-execution was seen 18 times 2 events that prove it" in text(
+        evidence(html(result, history))["heartbeat"]
+    )
 
 
 def test_a_stranger_is_shown_beside_its_sham_with_what_is_known_of_it() -> None:
