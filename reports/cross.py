@@ -33,23 +33,32 @@ def cross_table(result: Mapping[str, Any], width: int, ascii_only: bool = False,
     return Group(*parts, Text(), *_summary(result, scenarios, width, sign, where))
 
 
+def crossed(result: Mapping[str, Any]) -> bool:
+    """Whether twins were tried in scenarios that are not their own."""
+    return any(
+        arm.get("twin") and arm["twin"] not in [twin.get("name") for twin in scenario.get("twins", [])]
+        for scenario in result.get("scenarios", [])
+        for arm in _arms(scenario)
+    )
+
+
 def _arms(scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return list(scenario.get("arms", []))
 
 
-def _lines(scenarios: Scenarios) -> list[str]:
+def lines_of(scenarios: Scenarios) -> list[str]:
     """The sound subject and all twins, in the order of their own scenarios."""
     ran = [str(arm.get("twin") or SOUND) for scenario in scenarios for arm in _arms(scenario)]
     names = [SOUND, *(str(twin.get("name")) for scenario in scenarios for twin in scenario.get("twins", []))]
     return [name for name in dict.fromkeys(names) if name in ran]
 
 
-def _arm(scenario: Mapping[str, Any], line: str) -> Mapping[str, Any] | None:
+def arm_of(scenario: Mapping[str, Any], line: str) -> Mapping[str, Any] | None:
     return next((arm for arm in _arms(scenario) if (arm.get("twin") or SOUND) == line), None)
 
 
 def _cell(scenario: Mapping[str, Any], line: str, sign: Signs) -> Text:
-    arm = _arm(scenario, line)
+    arm = arm_of(scenario, line)
     if arm is None:
         return Text(sign.waiting, "dim")
     verdict, expected = str(arm.get("verdict")), bool(arm.get("as_expected"))
@@ -60,7 +69,7 @@ def _cell(scenario: Mapping[str, Any], line: str, sign: Signs) -> Text:
 
 def _shown(scenarios: Scenarios, line: str, sign: Signs) -> str:
     """What a twin showed, wherever it did."""
-    arms = [arm for scenario in scenarios if (arm := _arm(scenario, line))]
+    arms = [arm for scenario in scenarios if (arm := arm_of(scenario, line))]
     found = [clean(anomaly.get("name", ""), sign) for arm in arms for anomaly in arm.get("anomalies", [])]
     return ", ".join(dict.fromkeys(found))
 
@@ -75,7 +84,7 @@ def _numbered(scenario: Mapping[str, Any], sign: Signs) -> Text:
 
 def _table(scenarios: Scenarios, width: int, sign: Signs) -> list[Text]:
     """The table, if it fits; else nothing."""
-    lines = _lines(scenarios)
+    lines = lines_of(scenarios)
     names = max([8, *(cell_len(clean(line, sign)) for line in lines)])
     cells = {line: [_cell(scenario, line, sign) for scenario in scenarios] for line in lines}
     columns = [max([4, *(cells[line][i].cell_len for line in lines)]) for i in range(len(scenarios))]
@@ -99,7 +108,7 @@ def _table(scenarios: Scenarios, width: int, sign: Signs) -> list[Text]:
 def _stacked(scenarios: Scenarios, width: int, sign: Signs) -> list[Text]:
     """The same for a narrow terminal: a few lines a twin."""
     out: list[Text] = []
-    for line in _lines(scenarios):
+    for line in lines_of(scenarios):
         cells = [Text.assemble((f"{_number(scenario)} ", "dim"), _cell(scenario, line, sign)) for scenario in scenarios]
         out += [Text()] if out else []
         out.append(cut(Text(clean(line, sign), "bold", no_wrap=True), width, sign))
@@ -109,15 +118,20 @@ def _stacked(scenarios: Scenarios, width: int, sign: Signs) -> list[Text]:
     return out
 
 
-def _declared(scenarios: Scenarios, width: int, sign: Signs) -> list[Text]:
-    """Why a twin fails in a scenario that is not its own."""
+def declared(scenarios: Scenarios) -> list[str]:
+    """Why a twin fails in a scenario that is not its own, in a sentence each."""
     there = {scenario.get("name") for scenario in scenarios}
-    said: list[Text] = []
-    for twin in [twin for scenario in scenarios for twin in scenario.get("twins", [])]:
-        for name, reason in dict(twin.get("fails_in", {})).items():
-            if name in there:
-                text = f"{clean(twin.get('name', ''), sign)} fails in {clean(name, sign)}, too: {clean(reason, sign)}"
-                said += paragraph(text, width, indent=2)
+    return [
+        f"{twin.get('name', '')} fails in {name}, too: {reason}"
+        for scenario in scenarios
+        for twin in scenario.get("twins", [])
+        for name, reason in dict(twin.get("fails_in", {})).items()
+        if name in there
+    ]
+
+
+def _declared(scenarios: Scenarios, width: int, sign: Signs) -> list[Text]:
+    said = [line for words in declared(scenarios) for line in paragraph(clean(words, sign), width, indent=2)]
     return [Text(), *said] if said else []
 
 

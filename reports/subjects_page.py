@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from reports.signs import UNICODE, clean
+from reports.findings import MOST_ANOMALIES
+from reports.markup import anchor, code, link, table, text
+from reports.outcome import Key, cells_of
 from reports.subjects import (
     again,
     anomalies,
@@ -44,20 +45,24 @@ KEY = {
     "unproven": "`unproven` shows nothing, since the scenario was not proven",
 }
 
+MOST_EVENTS = 20
+
 Entry = Mapping[str, Any]
 
 
 def subjects_page(result: Entry) -> str:
     """The result of `leaseproof validate` as a page."""
+    found = [line for _, lines in fails(result) for line in lines]
     parts = [
-        HEAD.format(key=_key(result), about=_about(result)),
-        *_matrix(result),
+        HEAD.format(key=_key(result), about=about(result)),
+        *(["## The matrix", ""] if result["subjects"] else []),
+        *(line for lines in matrix(result, _cell) for line in lines),
         *_subjects(result),
-        *_fails(result),
-        *_without_verdict(result),
+        *(["## What fails", "", *found] if found else []),
+        *without_verdict(result),
         *_figures(result),
         *_unsupported(result),
-        *_expected(result),
+        *against(result),
     ]
     return "\n".join(parts)
 
@@ -67,35 +72,33 @@ def _key(result: Entry) -> str:
     return "\n".join(f"- {words}" for verdict, words in KEY.items() if verdict in seen)
 
 
-def _about(result: Entry) -> str:
-    environment = result["environment"]
-    on = ", ".join(f"{name} {environment[name]}" for name in environment)
-    return (
-        f"{result['started'][:10]}, leaseproof {result['leaseproof']}, a lease of {result['lease']:g} s; {_text(on)}."
-    )
+def about(result: Entry) -> str:
+    """When it was run, and on what."""
+    on = ", ".join(f"{name} {value}" for name, value in result["environment"].items())
+    bench = f"{text(result['started'][:10])}, leaseproof {text(result['leaseproof'])}"
+    return f"{bench}, a lease of {result['lease']:g} s; {text(on)}."
 
 
-def _matrix(result: Entry) -> list[str]:
-    """The matrix, in tables of a few subjects each."""
-    subjects = result["subjects"]
-    names = list(dict.fromkeys(subject["name"] for subject in subjects))
-    parts = ["## The matrix", ""]
+def matrix(result: Entry, cell: Callable[[Entry, Entry], str]) -> Iterator[list[str]]:
+    """The matrix, in tables of a few subjects each; `cell` is told a subject and its cell."""
+    names = list(dict.fromkeys(subject["name"] for subject in result["subjects"]))
     for first in range(0, len(names), PER_TABLE):
-        mine = [subject for subject in subjects if subject["name"] in names[first : first + PER_TABLE]]
-        parts += _table(["scenario", *(f"{s['name']}<br>{s['profile']}" for s in mine)], _rows(result, mine))
-    return parts
-
-
-def _rows(result: Entry, subjects: Sequence[Entry]) -> Iterable[list[str]]:
-    for scenario in told(result):
-        cells = ((s, cell) for s in subjects for cell in s["cells"] if cell["scenario"] == scenario["name"])
-        yield [scenario["name"], *(_cell(subject, cell) for subject, cell in cells)]
+        mine = [subject for subject in result["subjects"] if subject["name"] in names[first : first + PER_TABLE]]
+        heads = [f"{text(subject['name'])}<br>{text(subject['profile'])}" for subject in mine]
+        rows = (
+            [
+                text(scenario["name"]),
+                *(cell(s, c) for s in mine for c in s["cells"] if c["scenario"] == scenario["name"]),
+            ]
+            for scenario in told(result)
+        )
+        yield table(["scenario", *heads], rows)
 
 
 def _cell(subject: Entry, cell: Entry) -> str:
     match cell["verdict"]:
         case "fail":
-            return f"[**fail**](#{_anchor(_heading(subject, cell))}) {_text(', '.join(anomalies(cell)))}"
+            return f"[**fail**](#{anchor(_heading(subject, cell))}) {text(', '.join(anomalies(cell)))}"
         case "inconclusive":
             return "?"
         case "unsupported":
@@ -109,77 +112,78 @@ def _subjects(result: Entry) -> list[str]:
     rows = []
     for subject in result["subjects"]:
         settings = dict(subject["settings"])
-        about, docs = settings.pop("about", ""), settings.pop("docs", "")
+        what, docs = str(settings.pop("about", "")), settings.pop("docs", "")
         said = "; ".join(f"{key} {value}" for key, value in settings.items())
-        what = ". ".join(text.rstrip(".") for text in (about, said) if text)
-        profile = f"[{subject['profile']}]({docs})" if docs else subject["profile"]
-        version = _text(subject["describe"].get("version", ""))
+        what = ". ".join(words.rstrip(".") for words in (what, said) if words)
+        version = text(subject["describe"].get("version", ""))
         numbers = [str(n) for n in tally(subject).values()]
-        rows.append([subject["name"], version, profile, _text(what), bound(subject), *numbers])
+        profile = link(subject["profile"], docs)
+        rows.append([text(subject["name"]), version, profile, text(what), bound(subject), *numbers])
     heads = ["subject", "version", "profile", "settings", "back within", *tally({"cells": []})]
-    return ["## The subjects", "", *_table(heads, rows)]
+    return ["## The subjects", "", *table(heads, rows)]
 
 
 def _heading(subject: Entry, cell: Entry) -> str:
     return f"{title(subject)}, {cell['scenario']}"
 
 
-def _fails(result: Entry) -> list[str]:
-    known = {
-        (entry["subject"], entry["profile"], entry["scenario"]): entry
-        for entry in (result["expected"] or {}).get("known", [])
-    }
-    parts = []
+def fails(result: Entry) -> Iterator[tuple[Key, list[str]]]:
+    """A section on each cell that fails."""
+    known = cells_of(result, "known")
     for subject in result["subjects"]:
         for cell in subject["cells"]:
             if cell["verdict"] == "fail":
-                record = known.get((subject["name"], subject["profile"], cell["scenario"]))
-                said = why(cell, record)
-                parts += [
-                    f"### {_heading(subject, cell)}",
-                    "",
-                    *([f"{_text(said[0].upper() + said[1:])}.", ""] if said else []),
-                ]
+                key = (subject["name"], subject["profile"], cell["scenario"])
+                said = why(cell, known.get(key))
+                lines = [f"### {text(_heading(subject, cell))}", ""]
+                lines += [f"{text(said[0].upper() + said[1:])}.", ""] if said else []
                 for arm in cell["arms"]:
-                    parts += _arm(result, subject, cell, arm) if arm["verdict"] == "fail" else []
-                parts.append("")
-    return ["## What fails", "", *parts] if parts else []
+                    lines += _arm(result, subject, cell, arm) if arm["verdict"] == "fail" else []
+                yield key, [*lines, ""]
 
 
 def _arm(result: Entry, subject: Entry, cell: Entry, arm: Entry) -> list[str]:
-    shown = [
-        f"  - `{a['name']}`: {_text(a['text'])} (events {', '.join(map(str, a['events']))})" for a in arm["anomalies"]
-    ]
-    head = f"- {'With' if arm['fault'] else 'Without'} the fault; `{arm['history']}`"
-    return [head, *shown, f"  - again: `{again(result, subject, cell['scenario'], arm['id'])}`"]
+    head = f"- {'With' if arm['fault'] else 'Without'} the fault; {code(arm['history'])}"
+    again_ = code(again(result, subject, cell["scenario"], arm["id"]))
+    return [head, *shown(arm), f"  - again: {again_}"]
 
 
-def _without_verdict(result: Entry) -> list[str]:
+def shown(arm: Entry) -> list[str]:
+    """What an arm showed, each anomaly with its events, as items of a list in a list."""
+    lines = []
+    for it in arm["anomalies"][:MOST_ANOMALIES]:
+        events = f" (events {', '.join(map(str, it['events'][:MOST_EVENTS]))})" if it["events"] else ""
+        lines.append(f"  - {code(it['name'])}: {text(it['text'])}{events}")
+    more = len(arm["anomalies"]) - MOST_ANOMALIES
+    return [*lines, f"  - {more} more, which `leaseproof check` tells"] if more > 0 else lines
+
+
+def without_verdict(result: Entry) -> list[str]:
     """What is in doubt, and whose adapter broke: each reason once for a subject."""
     parts: list[str] = []
     for subject in result["subjects"]:
-        parts += [f"- {title(subject)}: smoke: {_text(smoke_of(subject))}"] if subject["smoke"] else []
+        parts += [f"- {text(title(subject))}: smoke: {text(smoke_of(subject))}"] if subject["smoke"] else []
         reasons: dict[tuple[str, str], list[str]] = {}
         for cell in subject["cells"]:
             if cell["verdict"] in ("inconclusive", "error"):
                 reasons.setdefault((cell["verdict"], cell["reason"]), []).append(cell["scenario"])
         for (verdict, reason), scenarios in reasons.items():
-            parts.append(f"- {title(subject)}, {', '.join(scenarios)}: {verdict}: {_text(reason)}")
+            parts.append(f"- {text(title(subject))}, {text(', '.join(scenarios))}: {verdict}: {text(reason)}")
     unproven = [s for s in result["scenarios"] if s["status"] != "proven"]
-    parts += [f"- {scenario['name']} is not proven here: {_text(scenario['why'])}" for scenario in unproven]
+    parts += [f"- {text(scenario['name'])} is not proven here: {text(scenario['why'])}" for scenario in unproven]
     return ["## Without a verdict", "", *parts, ""] if parts else []
 
 
 def _figures(result: Entry) -> list[str]:
     rows = [
-        [cell["scenario"], title(subject), _text(f"{name} {value}")]
+        [text(cell["scenario"]), text(title(subject)), text(f"{name} {value}")]
         for scenario in told(result)
         for subject in result["subjects"]
         for cell in subject["cells"]
         if cell["scenario"] == scenario["name"]
         for name, value in figures_of(cell)
     ]
-    return ["## Figures", "", *_table(["scenario", "subject", "figure"], rows)] if rows else []
+    return ["## Figures", "", *table(["scenario", "subject", "figure"], rows)] if rows else []
 
 
 def _unsupported(result: Entry) -> list[str]:
@@ -187,27 +191,14 @@ def _unsupported(result: Entry) -> list[str]:
     for reason, subjects in unsupported(result).items():
         names = list(dict.fromkeys(name for names in subjects.values() for name in names))
         whose = "all" if len(subjects) == len(result["subjects"]) else ", ".join(subjects)
-        parts.append(f"- {', '.join(names)}: {_text(reason)} ({whose})")
+        parts.append(f"- {text(', '.join(names))}: {text(reason)} ({text(whose)})")
     return ["## Unsupported", "", *parts, ""] if parts else []
 
 
-def _expected(result: Entry) -> list[str]:
+def against(result: Entry) -> list[str]:
+    """How the findings compare with the record of the known ones."""
     if result["expected"] is None:
         return []
-    parts = [f"- {kind}: {_text(compared(e))}" for kind in ("new", "mended") for e in result["expected"][kind]]
-    return [f"## Against {result['expected']['file']}", "", *(parts or ["Nothing is new, and nothing mended."]), ""]
-
-
-def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    return [*lines, *("| " + " | ".join(row) + " |" for row in rows), ""]
-
-
-def _text(value: object) -> str:
-    """A text of the subject's that formats nothing."""
-    return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", clean(value, UNICODE))
-
-
-def _anchor(heading: str) -> str:
-    """Where a heading is found in a page."""
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+    parts = [f"- {kind}: {text(compared(e))}" for kind in ("new", "mended") for e in result["expected"][kind]]
+    heading = f"## Against {text(result['expected']['file'])}"
+    return [heading, "", *(parts or ["Nothing is new, and nothing mended."]), ""]

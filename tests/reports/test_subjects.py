@@ -222,7 +222,7 @@ def test_the_page_says_how_a_fail_is_repeated_and_what_has_no_verdict() -> None:
     assert (
         "  - again: `leaseproof run worker-death --subject subjects/plain --profile default --arms sound-sham`" in page
     )
-    assert "and does not keep it; known: it has no reclaim (https://example.org/1)." in page
+    assert "and does not keep it; known: it has no reclaim (<https://example.org/1>)." in page
     assert "- rotten default, worker-death, heartbeat, claim-race: error: adapter: the control process died" in page
     assert "- new: plain default, worker-death: disturbed without the fault" in page
     assert "- claim-race: its describe does not offer hold (sidekiq default, sidekiq tuned, plain default)" in page
