@@ -18,6 +18,7 @@ from bench import (
     cli_artifacts,
     cli_offline,
     cli_options,
+    cli_report,
     cli_subject,
     cli_validate,
     cross,
@@ -35,7 +36,7 @@ from bench.init import InitError
 from bench.made import MakeError
 from bench.postgres import PostgresError, redact
 from bench.rundir import RunDirError
-from bench.runs import RunError
+from bench.runs import Run, RunError
 from bench.scenario import Arm
 from bench.services import ServiceError
 from bench.stalls import measure
@@ -65,6 +66,7 @@ examples:
   leaseproof lint my-queue                     does its adapter keep the contract?
   leaseproof validate my-queue                 each scenario that applies to it, in both of its profiles
   leaseproof validate all --expect known.toml  all in subjects/; a finding that is not in the file is told
+  leaseproof report leaseproof-runs/latest --html --junit
   leaseproof check leaseproof-runs/latest/worker-death/sound-fault.jsonl
 """
 
@@ -141,10 +143,12 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("run", help="run the named scenarios and show their timelines")
     command.add_argument("names", nargs="+", metavar="NAME", help="a scenario, as `leaseproof list` has it")
     cli_options.running(command)
+    cli_report.flags(command)
     command.set_defaults(command=_run)
 
     command = commands.add_parser("matrix", help="run all scenarios in all arms and show the matrix")
     cli_options.running(command)
+    cli_report.flags(command)
     command.set_defaults(command=_matrix)
 
     command = commands.add_parser("cross", help="try the twins of scenarios in one another's, and show who fails where")
@@ -152,11 +156,13 @@ def _parser() -> argparse.ArgumentParser:
         "names", nargs="*", metavar="NAME", help="scenarios (default: those that differ by which guard is missing)"
     )
     cli_options.running(command)
+    cli_report.flags(command)
     command.set_defaults(command=_cross)
 
     cli_subject.add(commands, cli_options.places, cli_options.outputs, cli_options.settings)
     cli_validate.add(commands, cli_options.validating, cli_options.settings, _carry_out)
     cli_artifacts.add(commands, _carry_out)
+    cli_report.add(commands, cli_options.outputs)
 
     command = commands.add_parser("doctor", help="what this machine has, what is missing, and how to get it")
     cli_options.outputs(command)
@@ -181,6 +187,7 @@ def _cross(options: argparse.Namespace) -> int:
 
 
 def _perform(options: argparse.Namespace, candidates: Sequence[Arm], show: Show) -> int:
+    cli_report.check(options)
     chosen = discover.pick_arms(candidates, options.arms)
     settings = cli_options.settings(options)
     arms: dict[str, list[Arm]] = {}
@@ -194,10 +201,11 @@ def _perform(options: argparse.Namespace, candidates: Sequence[Arm], show: Show)
         return _dry_run(settings, arms)
     plan = [(name, arm.id) for name, picked in arms.items() for arm in picked]
     data = _carry_out(options, settings, plan, lambda live, command: runner.run(settings, arms, live, command))
+    cli_report.after(Run(settings.out, data), options)
     if options.json:
         print(json.dumps(data, ensure_ascii=False, indent=1))
-        return int(data["exit_code"])
-    show(data, make_console(sys.stdout, plain=options.plain, width=None), settings.out)
+    elif not cli_report.prints(options):
+        show(data, make_console(sys.stdout, plain=options.plain, width=None), settings.out)
     return int(data["exit_code"])
 
 
@@ -218,7 +226,7 @@ def _carry_out(
 
 
 def _show_scenarios(data: dict[str, Any], screen: Console, out: Path) -> None:
-    where = str(_shown(out))
+    where = str(cli_report.short(out))
     for scenario in data["scenarios"]:
         histories = {arm["id"]: load(out / arm["history"]) for arm in scenario["arms"]}
         screen.print(scenario_report(scenario, histories, screen.width, ascii_only(screen), where))
@@ -229,11 +237,11 @@ def _show_scenarios(data: dict[str, Any], screen: Console, out: Path) -> None:
 
 
 def _show_matrix(data: dict[str, Any], screen: Console, out: Path) -> None:
-    screen.print(matrix(data, screen.width, ascii_only(screen), str(_shown(out))))
+    screen.print(matrix(data, screen.width, ascii_only(screen), str(cli_report.short(out))))
 
 
 def _show_cross(data: dict[str, Any], screen: Console, out: Path) -> None:
-    screen.print(cross_table(data, screen.width, ascii_only(screen), str(_shown(out))))
+    screen.print(cross_table(data, screen.width, ascii_only(screen), str(cli_report.short(out))))
 
 
 def _command() -> str:
@@ -283,10 +291,6 @@ def _link_latest(out: Path) -> None:
         link = out.parent / "latest"
         link.unlink(missing_ok=True)
         link.symlink_to(out.name)
-
-
-def _shown(out: Path) -> Path:
-    return out.relative_to(Path.cwd()) if out.is_relative_to(Path.cwd()) else out
 
 
 if __name__ == "__main__":

@@ -8,16 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench import discover, expect, result, runs, validate
+from bench import cli_report, discover, expect, result, runs, validate
 from bench.postgres import redact
 from bench.runner import Settings, Watcher
-from bench.runs import RunError
+from bench.runs import Run, RunError
 from bench.scenario import Scenario
 from bench.subject import PROFILES
 from bench.validate import Stranger
 from reports.console import ascii_only, make_console
-from reports.subjects import subjects_matrix
-from reports.subjects_page import subjects_page
 
 ABOUT = """\
 Each subject goes through the sound arms of every scenario, in each of its profiles. So do queue_core and its twins in
@@ -26,7 +24,7 @@ subjects is shown again, and nothing is run.
 """
 
 SettingsOf = Callable[[argparse.Namespace, Sequence[str]], Settings]
-Run = Callable[[Watcher, str], dict[str, Any]]
+Runs = Callable[[Watcher, str], dict[str, Any]]
 """Is given who watches, and what was typed."""
 
 
@@ -34,7 +32,7 @@ class CarryOut(Protocol):
     """Runs something with what is around every run: the checks before it, its progress, and the link to the latest."""
 
     def __call__(
-        self, options: argparse.Namespace, settings: Settings, plan: Sequence[tuple[str, str]], run: Run
+        self, options: argparse.Namespace, settings: Settings, plan: Sequence[tuple[str, str]], run: Runs
     ) -> dict[str, Any]: ...
 
 
@@ -68,16 +66,17 @@ def add(
         help="exit with 0 if the findings are those in FILE; of a folder, those in its subjects' known.toml",
     )
     record.add_argument("--write-expect", type=Path, metavar="FILE", help="write the findings to FILE, or update it")
-    command.add_argument("--markdown", action="store_true", help="print a page of Markdown instead of the matrix")
     shared(command)
+    cli_report.flags(command)
     command.set_defaults(command=lambda options: _validate(options, settings, carry_out), subject=validate.REFERENCE)
 
 
 def _validate(options: argparse.Namespace, settings: SettingsOf, carry_out: CarryOut) -> int:
+    cli_report.check(options)
     held = _record(options)
     names = [Path(name) for name in options.subjects]
     if len(names) == 1 and names[0].suffix == ".json":
-        data, out = held(_saved(names[0])), names[0].parent
+        data, out = held(_saved(names[0], options.scenario)), names[0].parent
     else:
         scenarios = discover.pick(options.scenario, discover.scenarios()) or discover.scenarios()
         strangers = validate.strangers(options.subjects, options.profile)
@@ -94,14 +93,13 @@ def _validate(options: argparse.Namespace, settings: SettingsOf, carry_out: Carr
             return data
 
         data = carry_out(options, given, validate.plan(strangers, scenarios), run)
+    ended = Run(out, data)
+    cli_report.after(ended, options)
     if options.json:
         print(json.dumps(data, ensure_ascii=False, indent=1))
-    elif options.markdown:
-        print(subjects_page(data), end="")
-    else:
+    elif not cli_report.prints(options):
         screen = make_console(sys.stdout, plain=options.plain, width=None)
-        where = out.relative_to(Path.cwd()) if out.is_relative_to(Path.cwd()) else out
-        screen.print(subjects_matrix(data, screen.width, ascii_only(screen), str(where)))
+        screen.print(cli_report.shown(ended, screen.width, ascii_only(screen)))
     return int(data["exit_code"])
 
 
@@ -126,12 +124,12 @@ def _record(options: argparse.Namespace) -> Callable[[dict[str, Any]], dict[str,
     return write
 
 
-def _saved(path: Path) -> dict[str, Any]:
+def _saved(path: Path, scenarios: Sequence[str]) -> dict[str, Any]:
     """The result of an earlier run. Raises RunError."""
     run = runs.read(path)
     if not run.of_subjects:
         raise RunError(f"{path} is no result of `validate`; see it with `leaseproof report {path}`")
-    return dict(run.data)
+    return dict(runs.narrowed(run, scenarios, []).data)
 
 
 def _dry_run(settings: Settings, strangers: Sequence[Stranger], scenarios: Sequence[Scenario]) -> int:

@@ -2,7 +2,9 @@
 
 import difflib
 import importlib
+import importlib.util
 import pkgutil
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -32,7 +34,7 @@ def pick(names: Sequence[str], known: Sequence[Scenario]) -> list[Scenario]:
     table = {scenario.name: scenario for scenario in known}
     for name in names:
         if name not in table:
-            raise UnknownName(f"there is no scenario {name!r}{_nearest(name, table)}; `leaseproof list` has them all")
+            raise UnknownName(f"there is no scenario {name!r}{nearest(name, table)}; `leaseproof list` has them all")
     return [table[name] for name in dict.fromkeys(names)]
 
 
@@ -44,7 +46,7 @@ def pick_arms(arms: Sequence[Arm], wanted: Sequence[str]) -> list[Arm]:
     words = {word for arm in arms for word in _words(arm)}
     for word in wanted:
         if word not in words:
-            raise UnknownName(f"there is no arm {word!r}{_nearest(word, words)}; they are: {', '.join(sorted(words))}")
+            raise UnknownName(f"there is no arm {word!r}{nearest(word, words)}; they are: {', '.join(sorted(words))}")
     return [arm for arm in arms if not wanted or any(word in _words(arm) for word in wanted)]
 
 
@@ -65,7 +67,7 @@ def folder(name: str) -> Path:
             return place.resolve()
     known = [place.name for place in _all()]
     raise SubjectError(
-        f"there is no subject {name!r}{_nearest(name, known)}; known are {', '.join(known)}, or give a folder"
+        f"there is no subject {name!r}{nearest(name, known)}; known are {', '.join(known)}, or give a folder"
     )
 
 
@@ -85,6 +87,14 @@ def folders(names: Sequence[str], besides: str) -> list[tuple[str, Path]]:
     return [(given, place) for place, given in found.items()]
 
 
+def is_name(text: str) -> bool:
+    """Whether a scenario or a subject is called so."""
+    return re.fullmatch(r"[\w-]+", text) is not None and (
+        (_shelf() / text / "subject.toml").is_file()
+        or importlib.util.find_spec(f"scenarios.{text.replace('-', '_')}") is not None
+    )
+
+
 def _shelf() -> Path:
     return Path(next(iter(importlib.import_module("subjects").__path__)))
 
@@ -94,6 +104,7 @@ def _all() -> list[Path]:
     return sorted(path.parent.resolve() for path in _shelf().glob("*/subject.toml"))
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What was meant, perhaps: the end of a sentence."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.4)
     return f"; did you mean {near[0]!r}?" if near else ""

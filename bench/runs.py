@@ -2,12 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench import cells, expect, result, validate
+from bench import cells, discover, expect, result, validate
 from bench.history import Event, HistoryError, load
 
 FILES = ("result.json", "validate.json")
@@ -76,7 +76,6 @@ def merged(runs: Sequence[Run]) -> Run:
     if given != {validate.REFERENCE} and any(run.of_subjects for run in runs):
         raise RunError("a run of a stranger without the reference pair goes with no matrix of subjects: validate it")
     scenarios = _scenarios([scenario for data in moved for scenario in data["scenarios"]])
-    statuses = [scenario["status"] for scenario in scenarios]
     first = next((data for data in moved if "subjects" in data), moved[0])
     data = {
         **first,
@@ -91,14 +90,52 @@ def merged(runs: Sequence[Run]) -> Run:
     if "subjects" in first:
         names = [scenario["name"] for scenario in scenarios]
         data["subjects"] = _subjects([subject for each in moved for subject in each.get("subjects", [])], names)
-        verdict = cells.verdict(statuses, [cell for subject in data["subjects"] for cell in subject["cells"]])
-        data |= {"verdict": verdict, "exit_code": cells.EXIT_CODES[verdict], "expected": _expected(moved)}
+        data["expected"] = _expected(moved)
+    return Run(folder, _judged(data))
+
+
+def narrowed(run: Run, scenarios: Collection[str], subjects: Collection[str]) -> Run:
+    """A run with no more than these scenarios and these subjects, where any are named. Raises RunError."""
+    if not scenarios and not subjects:
+        return run
+    data = {**run.data, "scenarios": _named(run.data["scenarios"], "scenario", scenarios)}
+    names = [scenario["name"] for scenario in data["scenarios"]]
+    if run.of_subjects:
+        mine = _named(data["subjects"], "subject", subjects)
+        data["subjects"] = [
+            {**subject, "cells": [cell for cell in subject["cells"] if cell["scenario"] in names]} for subject in mine
+        ]
         if data["expected"]:
-            data["exit_code"] = expect.exit_code(data, data["expected"])
-    else:
+            data["expected"] = {
+                key: [it for it in found if it["scenario"] in names and it["subject"] in {s["name"] for s in mine}]
+                if isinstance(found, list)
+                else found
+                for key, found in data["expected"].items()
+            }
+    elif subjects:
+        raise RunError(f"--subject narrows a run of subjects, and this one is of scenarios, on {data['given']} alone")
+    return Run(run.folder, _judged(data))
+
+
+def _named(found: Sequence[Json], what: str, names: Collection[str]) -> list[Json]:
+    """Those that are named, or all."""
+    there = list(dict.fromkeys(it["name"] for it in found))
+    for name in names:
+        if name not in there:
+            meant = discover.nearest(name, there) or f"; it has {', '.join(there)}"
+            raise RunError(f"this run has no {what} {name!r}{meant}")
+    return [it for it in found if it["name"] in names or not names]
+
+
+def _judged(data: dict[str, Any]) -> dict[str, Any]:
+    """A result with the verdict and the exit code that its parts come to."""
+    statuses = [scenario["status"] for scenario in data["scenarios"]]
+    if "subjects" not in data:
         verdict = result.overall(statuses)
-        data |= {"verdict": verdict, "exit_code": result.EXIT_CODES[verdict]}
-    return Run(folder, data)
+        return data | {"verdict": verdict, "exit_code": result.EXIT_CODES[verdict]}
+    verdict = cells.verdict(statuses, [cell for subject in data["subjects"] for cell in subject["cells"]])
+    data |= {"verdict": verdict, "exit_code": cells.EXIT_CODES[verdict]}
+    return data | {"exit_code": expect.exit_code(data, data["expected"])} if data["expected"] else data
 
 
 def _moved(run: Run, folder: Path) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def test_what_is_new_and_what_is_mended_is_told(again: Main, tmp_path: Path) -> 
 
 
 def test_a_page_of_markdown(again: Main) -> None:
-    said = again("--markdown")
+    said = again("--markdown", "-")
     assert said.code == 1
     assert "| heartbeat | pass | [**fail**](#reclaimstheliving-tuned-heartbeat) double-execution | error |" in said.out
 
