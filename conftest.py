@@ -21,7 +21,7 @@ _FOLDER = Path(__file__).parent / "scenarios"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("leaseproof")
-    group.addoption("--postgres", default="auto", help="auto, embedded, system, docker[:image] or a DSN")
+    group.addoption("--postgres", default="auto", help="auto, embedded, system[:MAJOR], docker[:image] or a DSN")
     group.addoption("--out", type=Path, default=None, help="a folder for the results of scenarios")
     group.addoption("--lease", type=float, default=1.0, help="the lease in seconds")
 

@@ -26,7 +26,7 @@ def server(command: argparse.ArgumentParser) -> None:
         "--postgres",
         default=default,
         metavar="WHERE",
-        help="auto, embedded, system, docker[:image] or a DSN (default: $LEASEPROOF_POSTGRES or auto)",
+        help="auto, embedded, system[:MAJOR], docker[:image] or a DSN (default: $LEASEPROOF_POSTGRES or auto)",
     )
 
 
@@ -147,7 +147,7 @@ def _count(text: str) -> int:
 def settings(options: argparse.Namespace, needed: Sequence[str] | None = None) -> runner.Settings:
     """What a run is given. `needed` are the services that its subjects need, if it has several."""
     if not options.postgres:
-        raise Usage("--postgres is empty: give auto, embedded, system, docker[:image] or a DSN")
+        raise Usage("--postgres is empty: give auto, embedded, system[:MAJOR], docker[:image] or a DSN")
     jobs = {} if options.jobs is None else {"jobs": options.jobs}
     subject = discover.subject(options.subject)
     who = (subject.name, subject.services) if needed is None else ("what you validate", needed)

@@ -548,8 +548,31 @@ def test_an_old_server_is_refused() -> None:
 
 
 def test_an_unknown_way_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PostgresError, match="give auto, embedded, system, docker"):
+    with pytest.raises(PostgresError, match=r"give auto, embedded, system\[:MAJOR\], docker"):
         postgres.start("embeded", tmp_path)
+
+
+def installed(folder: Path, version: str) -> None:
+    """Programs that say that they are of a version."""
+    folder.mkdir(parents=True)
+    for name in ("postgres", "initdb"):
+        (folder / name).write_text(f"#!/bin/sh\necho 'postgres (PostgreSQL) {version}'\n")
+        (folder / name).chmod(0o755)
+
+
+def test_of_several_on_the_system_one_is_named_by_its_major_version(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for version in ("13.22", "14.9", "14.20", "17.2"):
+        installed(tmp_path / version / "bin", version)
+    monkeypatch.setattr(binaries, "_SYSTEM", (f"{tmp_path}/*/bin",))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert binaries.find("system").version == "17.2"
+    assert binaries.find("system:14") == binaries.Binaries("system", tmp_path / "14.20" / "bin", "14.20")
+    with pytest.raises(PostgresError, match=r"no system PostgreSQL 16 \(looked in .*13\.22 in "):
+        binaries.find("system:16")
+    with pytest.raises(PostgresError, match="no system PostgreSQL 13 "):
+        binaries.find("system:13")
 
 
 def test_auto_tells_all_that_it_tried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

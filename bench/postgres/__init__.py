@@ -10,20 +10,20 @@ from bench.postgres.base import PostgresError, Server, Unavailable, redact
 
 __all__ = ["PostgresError", "Server", "Unavailable", "redact", "start", "survey"]
 
-SPECS = "auto, embedded, system, docker[:image] or a DSN (postgresql://user:password@host/db)"
+SPECS = "auto, embedded, system[:MAJOR], docker[:image] or a DSN (postgresql://user:password@host/db)"
 
 
 def start(spec: str, run_dir: Path) -> Server:
     """A running server for one run, or PostgresError. Everything it leaves on disk is below `run_dir`.
 
-    `spec` is auto, embedded, system, docker, docker:IMAGE, or a DSN. Called from the main thread, the server
-    dies with this process; from any other thread only the janitor guards it, since the kernel's parent-death
+    `spec` is auto, embedded, system, system:MAJOR, docker, docker:IMAGE, or a DSN. Called from the main thread, the
+    server dies with this process; from any other thread only the janitor guards it, since the kernel's parent-death
     signal follows the thread.
     """
     run_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     if spec == "auto":
         return _start_any(run_dir)
-    if spec in ("embedded", "system"):
+    if re.fullmatch(r"embedded|system(:\d+)?", spec):
         from bench.postgres import binaries, cluster
 
         return cluster.start(binaries.find(spec), run_dir)

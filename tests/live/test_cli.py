@@ -194,7 +194,7 @@ def test_an_unknown_subject_suggests_the_nearest(main: Main) -> None:
 
 def test_an_unknown_server(main: Main, tmp_path: Path) -> None:
     line = one_line(main("run", "heartbeat", "--out", tmp_path / "out", "--postgres", "mysql"))
-    assert "'mysql' names no PostgreSQL; give auto, embedded, system, docker[:image] or a DSN" in line
+    assert "'mysql' names no PostgreSQL; give auto, embedded, system[:MAJOR], docker[:image] or a DSN" in line
 
 
 def test_a_lease_below_the_machines_stalls_names_the_stall(
