@@ -20,8 +20,9 @@ from reports.console import PIPE_WIDTH, ascii_only, make_console
 from reports.cross import cross_table, crossed
 from reports.junit import junit
 from reports.markdown import ROOM, markdown, summary
-from reports.matrix import matrix
+from reports.matrix import count, matrix
 from reports.subjects import subjects_matrix
+from reports.svg import Panel, svg
 from reports.terminal import scenario_report
 
 ABOUT = """\
@@ -176,8 +177,11 @@ def _asked(options: argparse.Namespace) -> bool:
     return any(getattr(options, flag) is not None for flag in (*(form.flag for form in FORMATS), "svg"))
 
 
-def _written(run: Run, options: argparse.Namespace, home: Path, prefix: str) -> list[Path]:
-    """Write all that was asked for, and return the files; into `home` what has no file of its own. Raises RunError."""
+def _written(run: Run, options: argparse.Namespace, home: Path, prefix: str) -> list[str]:
+    """Write all that was asked for, into `home` what has no file of its own, and tell what is where.
+
+    Raises RunError.
+    """
     files: list[tuple[str, Path, str]] = []
     for form in FORMATS:
         asked = getattr(options, form.flag)
@@ -187,9 +191,12 @@ def _written(run: Run, options: argparse.Namespace, home: Path, prefix: str) -> 
                 make_console(sys.stdout).file.write(text)
             else:
                 files.append((form.flag, Path(asked) if asked else home / f"{prefix}{form.file}", text))
+    told = [str(short(path)) for _, path, _ in files]
     if options.svg is not None:
         folder = Path(options.svg) if options.svg else home / f"{prefix}svg"
-        files += [("svg", folder / name, text) for name, text in _pictures(run)]
+        pictures = [("svg", folder / name, text) for name, text in _pictures(run)]
+        files += pictures
+        told.append(f"{count(len(pictures), 'picture')} in {short(folder)}")
     for flag, path, text in files:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -198,12 +205,12 @@ def _written(run: Run, options: argparse.Namespace, home: Path, prefix: str) -> 
             raise RunError(
                 f"cannot write {path}: {error.strerror}; `leaseproof report {short(run.folder)} --{flag}=FILE` does it"
             ) from error
-    return [path for _, path, _ in files]
+    return told
 
 
-def _tell(written: Collection[Path], where: TextIO) -> None:
-    for path in written:
-        print(f"wrote {short(path)}", file=where)
+def _tell(written: Collection[str], where: TextIO) -> None:
+    for words in written:
+        print(f"wrote {words}", file=where)
 
 
 def short(path: Path) -> Path:
@@ -216,8 +223,6 @@ def short(path: Path) -> Path:
 
 def _pictures(run: Run) -> Iterator[tuple[str, str]]:
     """A file a scenario, with its sound arm and each twin's under the fault; and one for each fail of a subject's."""
-    from reports.svg import svg  # type: ignore[import-untyped]
-
     for scenario in run.data["scenarios"]:
         panels = [_panel(run, arm, _whose(arm)) for arm in scenario["arms"] if arm["fault"]]
         if found := [panel for panel in panels if panel]:
@@ -230,9 +235,7 @@ def _pictures(run: Run) -> Iterator[tuple[str, str]]:
                 yield "/".join(map(_safe, (subject["name"], subject["profile"], f"{cell['scenario']}.svg"))), svg(found)
 
 
-def _panel(run: Run, arm: Mapping[str, Any], title: str) -> Any:
-    from reports.svg import Panel
-
+def _panel(run: Run, arm: Mapping[str, Any], title: str) -> Panel | None:
     history = run.history(arm)
     marked = sorted({event for anomaly in arm["anomalies"] for event in anomaly["events"]})
     return Panel(history, title, tuple(marked)) if history else None

@@ -2,17 +2,17 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 from bench import cli, cli_report, runner, runs
 from bench.history import dump
 from reports.markdown import ROOM
+from reports.svg import Panel
 from tests.bench.test_runs import HEARTBEAT, RACE, Data, result, saved, with_arms
 from tests.reports.results import arm, mixed, sound
 from tests.reports.samples import HISTORIES
@@ -336,22 +336,12 @@ def test_a_saved_validation_has_the_flags_and_is_held_against_a_record(main: Mai
 # HTML and pictures.
 
 
-@dataclass(frozen=True)
-class Panel:
-    history: Any
-    title: str
-    marked: Any
-
-
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Path, subjects: Path) -> None:
-    """Stand-ins for the HTML and the SVG, and histories to draw."""
-    page, picture = ModuleType("reports.html"), ModuleType("reports.svg")
+    """A stand-in for the HTML, and histories to draw."""
+    page = ModuleType("reports.html")
     page.html = lambda data, history: f"{len(data['scenarios'])} {history(data['scenarios'][0]['arms'][0])}"  # type: ignore[attr-defined]
-    picture.Panel = Panel  # type: ignore[attr-defined]
-    picture.svg = lambda panels: json.dumps([[panel.title, panel.marked] for panel in panels])  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "reports.html", page)
-    monkeypatch.setitem(sys.modules, "reports.svg", picture)
     for path in ("claim-race/sound-fault", "claim-race/SelectThenUpdate-fault", "claim-race/sound-sham"):
         kept(tmp_path / run / f"{path}.jsonl")
     kept(tmp_path / subjects / "sidekiq/default/worker-death/sound-fault.jsonl")
@@ -365,17 +355,32 @@ def test_a_page_of_html_gets_the_run_and_its_histories(main: Main, run: Path) ->
 
 @pytest.mark.usefixtures("drawn")
 def test_a_picture_a_scenario_with_its_arms_under_the_fault(main: Main, run: Path) -> None:
-    assert main("report", run, "--svg").out == "wrote run/svg/claim-race.svg\n"
-    assert json.loads((run / "svg" / "claim-race.svg").read_text()) == [
-        ["the sound queue, with the fault", [2, 3, 4, 5, 6, 7, 8, 9]],
-        ["the twin SelectThenUpdate, with the fault", [9, 14]],
-    ]
-    assert main("report", run, "--svg", "pictures").out == "wrote pictures/claim-race.svg\n"
+    assert main("report", run, "--svg").out == "wrote 1 picture in run/svg\n"
+    picture = (run / "svg" / "claim-race.svg").read_text()
+    assert "the sound queue, with the fault" in picture
+    assert "the twin SelectThenUpdate, with the fault" in picture
+    assert "without the fault" not in picture
+    assert main("report", run, "--svg", "pictures").out == "wrote 1 picture in pictures\n"
+    assert Path("pictures/claim-race.svg").read_text() == picture
+
+
+@pytest.mark.usefixtures("drawn")
+def test_the_events_that_prove_an_anomaly_are_marked(main: Main, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Sequence[Panel]] = []
+
+    def draw(panels: Sequence[Panel]) -> str:
+        seen.append(panels)
+        return ""
+
+    monkeypatch.setattr(cli_report, "svg", draw)
+    main("report", run, "--svg")
+    assert [[panel.marked for panel in panels] for panels in seen] == [[(2, 3, 4, 5, 6, 7, 8, 9), (9, 14)]]
 
 
 @pytest.mark.usefixtures("drawn")
 def test_a_picture_a_fail_of_a_subjects(main: Main, subjects: Path) -> None:
-    assert main("report", subjects, "--svg").out == "wrote subjects/svg/rq/default/worker-death.svg\n"
+    assert main("report", subjects, "--svg").out == "wrote 1 picture in subjects/svg\n"
+    assert "rq default, with the fault" in (subjects / "svg/rq/default/worker-death.svg").read_text()
 
 
 @pytest.mark.parametrize("name", ["../../x", "/etc/x", ".hidden", "a/b\0c", "..", "w" * 10_000])
