@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 
 from bench import discover, runs
 from bench.runs import FILES, Run, RunError
@@ -53,7 +53,8 @@ def _html(run: Run, options: argparse.Namespace) -> str:
 
 def _text(run: Run, options: argparse.Namespace) -> str:
     stream = io.StringIO()
-    make_console(stream, plain=True, width=PIPE_WIDTH).print(shown(run, PIPE_WIDTH, options.plain))
+    paper = Console(file=stream, width=PIPE_WIDTH, color_system=None, force_terminal=False, markup=False, emoji=False)
+    paper.print(shown(run, PIPE_WIDTH, options.plain))
     return stream.getvalue()
 
 
