@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reports.cross import arm_of, crossed, declared, lines_of
 from reports.findings import NEVER_FINE
 from reports.markup import code, folded, table, text
 from reports.matrix import effort
-from reports.outcome import again, cells_of, headline, outcome
+from reports.outcome import Key, again, cells_of, headline, outcome
 from reports.signs import UNICODE, sign_of
 from reports.subjects import anomalies, mark, tally, title
 from reports.subjects_page import about, against, fails, matrix, shown, subjects_page, without_verdict
@@ -53,14 +53,15 @@ def _of_scenarios(result: Entry) -> Blocks:
     who = f"{result['subject']['subject']} {result['subject'].get('version', '')}".strip()
     yield [f"# leaseproof: {headline(result)}", "", f"{text(who)}, {text(result['profile'])}. {about(result)}", ""]
     cross = crossed(result)
+    odd = [scenario for scenario in scenarios if _needs_words(scenario, cross)]
+    yield ["## What did not come out as it must", ""] if odd else []
+    for scenario in odd:
+        yield _told(result, scenario)
+    yield ["## The matrix", ""]
     yield _crossed(scenarios) if cross else _matrix(scenarios)
     arms = [arm for scenario in scenarios for arm in scenario["arms"]]
     yield [_key(arms, "in its own scenario alone" if cross else "with the fault"), ""]
     yield [*(f"- {text(words)}" for words in declared(scenarios)), ""] if cross else []
-    odd = [s for s in scenarios if _needs_words(s, cross)]
-    yield ["## What did not come out as it must", ""] if odd else []
-    for scenario in odd:
-        yield _told(result, scenario)
     figures = [
         [text(scenario["name"]), text(f"{name} {value}")]
         for scenario in scenarios
@@ -141,10 +142,10 @@ def _told(result: Entry, scenario: Entry) -> list[str]:
 def _of_subjects(result: Entry) -> Blocks:
     yield [f"# leaseproof: {headline(result)}", "", about(result), ""]
     yield against(result)
-    yield from matrix(result, lambda subject, cell: _subjects_cell(result, subject, cell))
+    known = cells_of(result, "known").keys() - cells_of(result, "new").keys()
+    yield from matrix(result, lambda subject, cell: _subjects_cell(known, subject, cell))
     yield [_subjects_key(result), ""]
     yield folded("The subjects", _tally(result))
-    known = cells_of(result, "known").keys() - cells_of(result, "new").keys()
     told = [(key in known, lines) for key, lines in fails(result)]
     yield ["## What fails", ""] if any(not old for old, _ in told) else []
     yield from (lines for old, lines in told if not old)
@@ -156,13 +157,12 @@ def _of_subjects(result: Entry) -> Blocks:
     yield [f"{text('; '.join(effort(result, arms, UNICODE, '')))}."]
 
 
-def _subjects_cell(result: Entry, subject: Entry, cell: Entry) -> str:
+def _subjects_cell(known: Collection[Key], subject: Entry, cell: Entry) -> str:
     sign = text(mark(cell, UNICODE)[0])
     if cell["verdict"] != "fail":
         return sign
     found = text(", ".join(anomalies(cell)))
-    key = (subject["name"], subject["profile"], cell["scenario"])
-    old = key in cells_of(result, "known") and key not in cells_of(result, "new")
+    old = (subject["name"], subject["profile"], cell["scenario"]) in known
     return f"{sign} known: {found}" if old else f"**{sign} {found}**"
 
 

@@ -200,5 +200,5 @@ def against(result: Entry) -> list[str]:
     if result["expected"] is None:
         return []
     parts = [f"- {kind}: {text(compared(e))}" for kind in ("new", "mended") for e in result["expected"][kind]]
-    heading = f"## Against {text(result['expected']['file'])}"
+    heading = f"## Against the record in {text(result['expected']['file'])}"
     return [heading, "", *(parts or ["Nothing is new, and nothing mended."]), ""]

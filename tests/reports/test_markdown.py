@@ -71,6 +71,7 @@ def test_what_did_not_come_out_as_it_must_is_explained_and_what_did_is_not() -> 
         "heartbeat: unproven",
         "sigterm-drain: inconclusive",
         "claim-race: unproven",
+        "The matrix",
     ]
     assert "- `NoRenewal-fault`: it must show double-execution, and it passed\n" in page
     assert "  - a stall of 310 ms ate into the margin of 300 ms, three times\n" in page
@@ -78,7 +79,7 @@ def test_what_did_not_come_out_as_it_must_is_explained_and_what_did_is_not() -> 
     assert "  - again: `leaseproof run claim-race --arms sound-fault`\n" in page
     assert page.count("  - `double-claim`: ") == 5
     assert "  - 2 more, which `leaseproof check` tells\n" in page
-    assert headings(markdown(sound())) == ["leaseproof: 6 of 6 proven"]
+    assert headings(markdown(sound())) == ["leaseproof: 6 of 6 proven", "The matrix"]
 
 
 def test_figures_are_folded() -> None:
