@@ -133,6 +133,15 @@ def test_plain_text_is_ascii(main: Main, run: Path) -> None:
     assert main("report", run, "--text", "-", "--plain").out.isascii()
 
 
+def test_a_text_has_no_colours_whatever_the_terminal_has(
+    main: Main, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    said = main("report", run, "--text", "-").out
+    assert "✗" in said
+    assert "\x1b" not in said
+
+
 def test_several_runs_are_one_report_in_the_current_folder(main: Main, tmp_path: Path) -> None:
     saved(tmp_path / "shards" / "1", result(HEARTBEAT, **ENVELOPE))
     saved(tmp_path / "shards" / "2", result(RACE, **ENVELOPE))
