@@ -18,6 +18,7 @@ from bench.runs import FILES, Run, RunError
 from reports.badge import badge
 from reports.console import PIPE_WIDTH, ascii_only, make_console
 from reports.cross import cross_table, crossed
+from reports.html import html
 from reports.junit import junit
 from reports.markdown import ROOM, markdown, summary
 from reports.matrix import count, matrix
@@ -45,12 +46,6 @@ class Format:
     text: Callable[[Run, argparse.Namespace], str]
 
 
-def _html(run: Run, options: argparse.Namespace) -> str:
-    from reports.html import html  # type: ignore[import-untyped]
-
-    return str(html(run.data, run.history))
-
-
 def _text(run: Run, options: argparse.Namespace) -> str:
     stream = io.StringIO()
     paper = Console(file=stream, width=PIPE_WIDTH, color_system=None, force_terminal=False, markup=False, emoji=False)
@@ -59,7 +54,12 @@ def _text(run: Run, options: argparse.Namespace) -> str:
 
 
 FORMATS = (
-    Format("html", "report.html", "a page for a browser, with all evidence in it", _html),
+    Format(
+        "html",
+        "report.html",
+        "a page for a browser, with all evidence in it",
+        lambda run, options: html(run.data, run.history),
+    ),
     Format("junit", "junit.xml", "JUnit XML, for CI", lambda run, options: junit(run.data)),
     Format("markdown", "report.md", "a page of Markdown", lambda run, options: markdown(run.data)),
     Format("text", "report.txt", "the matrix as a terminal shows it", _text),
