@@ -36,13 +36,13 @@ def _of_subjects(result: Entry) -> str:
     verdicts = [cell["verdict"] for subject in result["subjects"] for cell in subject["cells"]]
     fails = verdicts.count("fail")
     parts = [f"{verdicts.count('pass')} pass"]
-    if result["expected"] is None:
+    if result["expected"] is None or not fails:
         parts += [f"{fails} fail"]
-    else:
+    if result["expected"] is not None:
         new, mended = (cells_of(result, key) for key in ("new", "mended"))
         known = fails - len(new)
         parts += [f"{len(new)} new {'fail' if len(new) == 1 else 'fails'}"] if new else []
-        parts += [f"{known} known {'fail' if known == 1 else 'fails'}"] if known or not new else []
+        parts += [f"{known} known {'fail' if known == 1 else 'fails'}"] if known else []
         parts += [f"{len(mended)} mended"] if mended else []
     unproven = sum(scenario["status"] == "unproven" for scenario in result["scenarios"])
     for n, words in (

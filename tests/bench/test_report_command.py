@@ -173,6 +173,12 @@ def test_a_run_that_is_not_there(main: Main) -> None:
     assert "cannot read nowhere: No such file" in refused(main("report", "nowhere"))
 
 
+def test_the_document_has_each_flag_and_its_file() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "reports.md").read_text(encoding="utf-8")
+    for form in cli_report.FORMATS:
+        assert f"| `--{form.flag} [FILE]` | {form.file} |" in text
+
+
 # Narrowed.
 
 
