@@ -36,6 +36,16 @@ subject-%: $(BIN)/.run
 scenario-%: $(BIN)/.run
 	@$(BIN)/leaseproof run $* $(ARGS)
 
+# What README and docs show: timelines, and a cell of the matrix's page as a browser has it.
+ARMS := sound-fault ReclaimFindsNothing-fault NoRenewal-fault CompleteByAnyone-fault
+CHROMIUM ?= chromium
+SHOT := $(CHROMIUM) --headless --disable-gpu --hide-scrollbars --virtual-time-budget=5000 $(if $(filter 0,$(shell id -u)),--no-sandbox)
+
+pictures: $(BIN)/.run ## the pictures of README and docs, made anew; one of them needs chromium
+	@$(BIN)/leaseproof run worker-death heartbeat late-finish $(ARMS:%=--arms %) --svg docs/pictures
+	@$(BIN)/leaseproof matrix --out leaseproof-runs/pictures --html
+	@$(SHOT) --window-size=1200,1100 --screenshot=docs/pictures/evidence.png "file://$(CURDIR)/leaseproof-runs/pictures/report.html#late-finish"
+
 list: $(BIN)/.run ## the scenarios, what each claims, and its twins
 	@$(BIN)/leaseproof list $(ARGS)
 
