@@ -23,6 +23,10 @@ from bench.terms import Terms
 from bench.witness import Witness
 
 
+PREPARED_WITHIN = 180.0
+"""Seconds that a subject may take for its schema, which can be many migrations; nothing is timed meanwhile."""
+
+
 def run_arm(
     stage: Stage,
     witness: Witness,
@@ -47,7 +51,7 @@ def run_arm(
             contract.check_describe(describe)
             terms = Terms.of(describe, stage.lease).waited_for(stage.longest, stage.lease)
             stage = replace(stage, lease=terms.lease)
-            control.ask("prepare", **stage.preparation)
+            control.ask("prepare", within=PREPARED_WITHIN, **stage.preparation)
         except AdapterFault as error:
             trouble = ("adapter", str(error))
         history, since = History(), time.monotonic()
@@ -114,7 +118,11 @@ def missing(
         return "it has no server, to which a connection could break"
     if "slots" in scenario.needs and describe.get("slots", 2) < 2:
         return "its workers run one job at a time"
-    offered = {*describe, *describe.get("tells", []), *describe.get("options", []), "postgres", "server", "slots"}
+    if "backlog" in scenario.needs and describe.get("deals"):
+        return "it deals out what comes in, and keeps none of it for a worker that is idle"
+    if "names" in scenario.needs and describe.get("unique_names"):
+        return "it starts no worker under the name of one that is alive"
+    offered = {*describe, *describe.get("tells", []), *describe.get("options", []), *_ASKED}
     lacking = [need for need in scenario.needs if need not in offered]
     if lacking:
         return f"its describe does not offer {', '.join(lacking)}"
@@ -127,6 +135,10 @@ def missing(
         if seconds > longest:
             return f"{what} {seconds:g} s by its own word, and this run waits {longest:g} s: see --longest"
     return ""
+
+
+_ASKED = ("postgres", "server", "slots", "backlog", "names")
+"""What a scenario may need that is no word of `describe`, and is asked for above."""
 
 
 def _header(stage: Stage, describe: Mapping[str, Any], versions: Mapping[str, str]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def check_describe(answer: Mapping[str, Any]) -> None:
         raise AdapterFault(f"describe: retry_after is a number of seconds, not {value!r}")
     if not isinstance(value := answer.get("slots", 1), int) or value < 1:
         raise AdapterFault(f"describe: slots is a number of jobs from 1 on, not {value!r}")
-    for field in ("children", "deals"):
+    for field in ("children", "deals", "unique_names"):
         if not isinstance(value := answer.get(field, False), bool):
             raise AdapterFault(f"describe: {field} is true or false, not {value!r}")
     for field in ("tells", "options", "columns"):

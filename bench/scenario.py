@@ -50,8 +50,8 @@ class Scenario:
 
     `article` overrides knobs for the article's own seconds, `full` for a load at its full size. `prepare` is told to
     the subject when it makes its schema (`aging`, in leases). `needs` is what its `describe` must offer: a key of it,
-    one of the events that it `tells`, or one of the `options` that it takes; or `postgres`, on which it must be. Else
-    the scenario is unsupported there.
+    one of the events that it `tells`, or one of the `options` that it takes; or what bench/arms.py asks of it, such as
+    `postgres`, on which it must be. Else the scenario is unsupported there.
     `recovery`: it waits for a lease to run out or for an abandoned job to come back, and is not run where that takes
     too long by the queue's word.
     `retries`: it waits until a failed job is tried again, and is not run where that takes too long by the queue's word.

@@ -50,7 +50,13 @@ def needs(scenarios: Sequence[Mapping[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_NEEDS = {"postgres": "PostgreSQL", "server": "a server", "slots": "two jobs at a time"}
+_NEEDS = {
+    "postgres": "PostgreSQL",
+    "server": "a server",
+    "slots": "two jobs at a time",
+    "backlog": "jobs that wait in the queue",
+    "names": "two workers of one name",
+}
 
 
 def _cell(text: str) -> str:

@@ -32,6 +32,7 @@ batch_fairness = Scenario(
     twins=[Twin(ClaimsAll, "hoarded")],
     checks=[nobody_hoards, recovered, nothing_lost],
     recovery=False,
+    needs=("backlog",),
 )
 
 

@@ -30,7 +30,7 @@ noisy_neighbour = Scenario(
     sham="no heavy jobs",
     twins=[Twin(OnePool, "held-up")],
     checks=[in_time, recovered, nothing_lost],
-    needs=("queue",),
+    needs=("queue", "backlog"),
     recovery=False,
 )
 

@@ -39,6 +39,7 @@ same_name_restart = Scenario(
     twins=[Twin(RenewsByName, "stranded")],
     checks=[recovered, no_overlap, nothing_lost],
     knobs={"interval": 0.5},
+    needs=("names",),
     family="guards",
 )
 

@@ -20,7 +20,7 @@ from bench.services.base import Own, Program, ServiceError, look, which
 
 TRIES = 5
 """with how many ports to try, should others take them between our choice and the server's"""
-TAKEN = re.compile("address already in use|eaddrinuse", re.IGNORECASE)
+TAKEN = re.compile("address already in use|eaddrinuse|port_already_used", re.IGNORECASE)
 """what a server says then"""
 
 

@@ -105,7 +105,7 @@ def test_a_scenario_is_complete(scenario: Scenario) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=names)
 def test_the_core_offers_what_a_scenario_needs(scenario: Scenario) -> None:
     offered = [cast(list[str], DESCRIBE[key]) for key in ("tells", "options")]
-    assert set(scenario.needs) <= set(DESCRIBE).union(["postgres", "server", "slots"], *offered)
+    assert set(scenario.needs) <= set(DESCRIBE).union(["postgres", "server", "slots", "backlog", "names"], *offered)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=names)

@@ -58,6 +58,14 @@ class ReclaimsNothing(Sane):
         return []
 
 
+class DropsWhatCameBefore(Sane):
+    """Takes what came in before its worker for done."""
+
+    def ready(self) -> None:
+        self.sql("UPDATE jobs SET state = 'done' WHERE state = 'queued'")
+        super().ready()
+
+
 class IgnoresSigterm(Sane):
     """Catches SIGTERM, and works on as if nothing had been said."""
 
@@ -333,6 +341,13 @@ class TurnsTheOrder(Sane):
 
     def sql(self, statement: str, **values: Any) -> list[dict[str, Any]]:
         return super().sql(statement.replace("min(id)", "max(id)"), **values)
+
+
+class BeginsAllAtOnce(TurnsTheOrder):
+    """Runs all that is queued side by side, so that the last job is begun a moment before the first."""
+
+    def hold(self, job: Held) -> None:
+        threading.Thread(target=super().hold, args=(job,)).start()
 
 
 class MixesUpItsIds(Sane):

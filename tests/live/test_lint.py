@@ -73,7 +73,6 @@ WRONG: list[tuple[Fake, str, str]] = [
     (fakes.CountsTwice, "the puppet of lint-1, `started`", "its attempt is 2, and it is run for the first time"),
     (fakes.EndsOtherwise, "worker lint-worker", "which then ended, and it ended with status 3"),
     (fakes.DiesOfSigterm, "worker lint-worker", "which then ended, and it ended by SIGTERM"),
-    (fakes.IgnoresSigterm, "worker lint-worker", "which then ended, and it was still there 5 s later"),
     (fakes.PromisesToTell, "describe, `tells`", "`renewed` did not come with lint-1 among `kept`"),
     (fakes.PromisesToTellOfReclaims, "describe, `tells`", "`reclaimed` did not come with 7 among `ids`"),
     (fakes.PromisesADelay, "describe, the option `delay`", "a job with a delay of 1 s was begun after 0."),
@@ -81,6 +80,12 @@ WRONG: list[tuple[Fake, str, str]] = [
     (fakes.PromisesPriorities, "describe, the option `priority`", "could not do `enqueue`: no priorities"),
     (fakes.PromisesAConnection, "describe, the option `connection`", "ordered borrow, a puppet said "),
 ]
+
+NOTED: dict[Fake, str] = {
+    fakes.DropsWhatCameBefore: "it began none of the jobs that were there before it in 5 s, and then a new one",
+    fakes.IgnoresSigterm: "it was sent SIGTERM in the middle of a job, which then ended, and it was still there 5 s later",
+}
+"""What the adapter or its queue does, which a scenario tells of the queue."""
 
 CLEAN: list[Fake] = [
     Sane,
@@ -90,6 +95,8 @@ CLEAN: list[Fake] = [
     fakes.HandsItOutAgain,
     fakes.SwallowsFailures,
     fakes.NeverOver,
+    fakes.BeginsAllAtOnce,
+    *NOTED,
 ]
 """Those that keep the contract, whatever their queue does, or that only a smoke can see."""
 
@@ -144,6 +151,13 @@ def test_a_queues_own_faults_are_none_of_the_adapters(fake: Fake, lints: Lints) 
     report = lints[fake].result()
     assert [finding for finding in report.findings if finding.blame != "nobody"] == []
     assert (report.exit_code, report.stopped, report.doubt) == (0, "", "")
+
+
+@pytest.mark.parametrize("fake", NOTED, ids=name)
+def test_what_is_told_of_the_queue_by_a_scenario_is_a_note(fake: Fake, lints: Lints) -> None:
+    notes = [finding for finding in lints[fake].result().findings if finding.where == "worker lint-worker"]
+    assert [note.blame for note in notes] == ["nobody"]
+    assert notes[0].what.startswith(NOTED[fake])
 
 
 def test_what_is_sent_and_not_declared_is_a_note(lints: Lints) -> None:
