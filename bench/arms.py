@@ -22,7 +22,6 @@ from bench.subject import Control
 from bench.terms import Terms
 from bench.witness import Witness
 
-
 PREPARED_WITHIN = 180.0
 """Seconds that a subject may take for its schema, which can be many migrations; nothing is timed meanwhile."""
 

@@ -3,13 +3,13 @@
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import threading
 import time
 from datetime import datetime
 from pathlib import Path
 
+from bench.ports import free_ports
 from bench.postgres import account, halt, sql, template
 from bench.postgres.account import Account
 from bench.postgres.base import PostgresError, Server
@@ -199,6 +199,4 @@ def address(port: int) -> dict[str, object]:
 
 def free_port() -> int:
     """A loopback port that nobody has right now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
+    return free_ports(1)[0]

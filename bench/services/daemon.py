@@ -8,13 +8,14 @@ import subprocess
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import ClassVar
 
 import psutil
 
 from bench.children import alive_tree, kill_tree, last_words
+from bench.ports import free_ports
 from bench.postgres.halt import wait_gone
 from bench.services.base import Own, Program, ServiceError, look, which
 
@@ -191,12 +192,3 @@ class Private(Own):
 
     def stop(self) -> None:
         """Nothing is left to do: each server ends with its arm."""
-
-
-def free_ports(count: int) -> list[int]:
-    """So many loopback ports, no two alike, that nobody has right now."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]

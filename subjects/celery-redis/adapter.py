@@ -12,7 +12,8 @@ from typing import Any
 
 from tasks import HEARTBEAT, OPTIONS, REDIS, TUNED, VISIBILITY, app, kit
 
-SENT: set[str] = set()
+SENT: dict[str, float] = {}
+"""The ids of its tasks, and when each is due."""
 STATES = {"STARTED": "running", "SUCCESS": "done", "FAILURE": "failed", "REVOKED": "failed"}
 
 DESCRIBE: dict[str, Any] = {
@@ -24,16 +25,18 @@ DESCRIBE: dict[str, Any] = {
     "attempts": "failure",
     "drain": {"signal": "SIGTERM", "exit_codes": [0]},
     "options": ["delay", "queue"],
-    "columns": ["last_error"],
+    "columns": ["last_error", "due"],
 }
 if not TUNED:  # A message is acknowledged before its task is run, and then nobody has it.
     DESCRIBE |= {"ownership": "none", "reclaim": "none", "slack": 5.0}
 elif REDIS:
     DESCRIBE |= {"ownership": "lease", "reclaim": "automatic", "lease": VISIBILITY, "reclaim_every": 1.0, "slack": 0.5}
-    DESCRIBE["columns"] += ["lease_alive", "lease_expired", "lease_left", "due"]
+    DESCRIBE["columns"] += ["lease_alive", "lease_expired", "lease_left"]
 else:
     DESCRIBE |= {"ownership": "connection", "beats": "runtime", "reclaim": "automatic"}
     DESCRIBE |= {"reclaim_every": 3.0 * HEARTBEAT, "slack": 0.5}  # until RabbitMQ closes a silent connection
+if not REDIS:  # A worker's queue for remote control has its name, and is its connection's alone.
+    DESCRIBE["unique_names"] = True
 if TUNED:
     DESCRIBE["options"] += ["max_attempts", "backoff", "grace"]
     DESCRIBE["columns"] += ["attempt", "kind", "payload"]
@@ -45,7 +48,7 @@ def enqueue(request: dict[str, Any]) -> dict[str, Any]:
         name = f"puppet-{job['max_attempts']}" if "max_attempts" in job else "puppet"
         wishes = {"countdown": job.get("delay"), "queue": job.get("queue")}
         ids.append(app.tasks[name].apply_async(kwargs={"job": job["job"]}, **wishes).id)
-    SENT.update(ids)
+        SENT[ids[-1]] = time.time() + job.get("delay", 0.0)
     return {"ids": ids}
 
 
@@ -62,13 +65,22 @@ def unacknowledged() -> Iterator[tuple[str, dict[str, Any]]]:
         yield headers["id"], row | alive | {"lease_left": f"{left:.3f}", "attempt": str(headers["retries"] + 1)}
 
 
+def result(id: str) -> dict[str, Any]:
+    """What the result backend says; that of RabbitMQ finds its connection lost by using it, and then opens another."""
+    try:
+        return app.backend.get_task_meta(id)
+    except app.connection_for_read().recoverable_connection_errors:
+        return app.backend.get_task_meta(id)
+
+
 def row(id: str, delivered: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What the result backend says; a task that has no result yet is where its message is."""
-    meta = app.backend.get_task_meta(id)
+    """What the result is; a task that has none yet is where its message is."""
+    meta = result(id)
     said = {"id": id, **dict.fromkeys(DESCRIBE["columns"]), "state": STATES.get(meta["status"], "queued")}
     if id not in SENT:
-        said["state"] = "absent"
-    elif said["state"] in ("done", "failed"):
+        return said | {"state": "absent"}
+    said["due"] = "f" if SENT[id] > time.time() else "t"
+    if said["state"] in ("done", "failed"):
         said["last_error"] = meta.get("traceback") or (str(meta["result"]) if said["state"] == "failed" else None)
         if TUNED:
             said |= {"kind": meta["name"], "attempt": str(meta["retries"] + 1), "payload": json.dumps(meta["kwargs"])}

@@ -9,6 +9,7 @@ import dramatiq
 from tasks import HEARTBEAT, LEASE, RABBITMQ, TIMEOUT, TUNED, broker, kit, puppet
 
 if RABBITMQ:
+    import pika
     from dramatiq.results import ResultFailure, ResultMissing
     from tasks import results
 
@@ -26,7 +27,7 @@ DESCRIBE: dict[str, Any] = {
     "drain": {"signal": "SIGTERM", "exit_codes": [0]},
     "retry_after": 30.0,
     "options": ["max_attempts", "delay", "queue"],
-    "columns": ["last_error"],
+    "columns": ["last_error", "due"],
 }
 if RABBITMQ:  # A worker that dies hangs up; one that only stands still is found out by its heartbeat.
     DESCRIBE |= {"ownership": "connection", "slack": 0.5}
@@ -36,7 +37,7 @@ else:
     DESCRIBE |= {"ownership": "lease-and-heartbeat", "lease": LEASE if TUNED else 60.0, "slack": 0.5}
     # One command in a thousand looks for the dead, and an idle worker sends about two a second.
     DESCRIBE |= {"reclaim_every": LEASE / 10 if TUNED else 500.0}
-    DESCRIBE["columns"] += ["attempt", "kind", "payload", "due", "lease_alive", "lease_expired", "lease_left"]
+    DESCRIBE["columns"] += ["attempt", "kind", "payload", "lease_alive", "lease_expired", "lease_left"]
 if TUNED:
     DESCRIBE["options"] += ["backoff", "grace"]
 
@@ -86,13 +87,14 @@ def result(id: str) -> dict[str, Any]:
 
 def told() -> dict[str, dict[str, Any]]:
     """RabbitMQ does not show its messages, but how many are ready; they are the last ones without a result."""
-    rows = {id: result(id) for id in SENT}
-    for queue in {message.queue_name for message in SENT.values()}:
-        waiting = [id for id in SENT if SENT[id].queue_name == queue and rows[id]["state"] == "running"]
-        late = [id for id in waiting if DUE[id] > time.time()]
-        ready = broker.channel.queue_declare(queue, passive=True).method.message_count
-        for id in [*late, *[id for id in waiting if id not in late][-ready or len(waiting) :]]:
-            rows[id]["state"] = "queued"
+    rows = {id: result(id) | {"due": "f" if DUE[id] > time.time() else "t"} for id in SENT}
+    with pika.BlockingConnection(broker.parameters) as connection:  # one that is left alone sends no heartbeats
+        for queue in {message.queue_name for message in SENT.values()}:
+            waiting = [id for id in SENT if SENT[id].queue_name == queue and rows[id]["state"] == "running"]
+            late = [id for id in waiting if DUE[id] > time.time()]
+            ready = connection.channel().queue_declare(queue, passive=True).method.message_count
+            for id in [*late, *[id for id in waiting if id not in late][-ready or len(waiting) :]]:
+                rows[id]["state"] = "queued"
     return rows
 
 

@@ -83,7 +83,7 @@ WRONG: list[tuple[Fake, str, str]] = [
 
 NOTED: dict[Fake, str] = {
     fakes.DropsWhatCameBefore: "it began none of the jobs that were there before it in 5 s, and then a new one",
-    fakes.IgnoresSigterm: "it was sent SIGTERM in the middle of a job, which then ended, and it was still there 5 s later",
+    fakes.IgnoresSigterm: "it was sent SIGTERM in the middle of a job, which then ended, and it was still there 5 s",
 }
 """What the adapter or its queue does, which a scenario tells of the queue."""
 
