@@ -10,6 +10,7 @@ from tasks import HEARTBEAT, LEASE, RABBITMQ, TIMEOUT, TUNED, broker, kit, puppe
 
 if RABBITMQ:
     import pika
+    from dramatiq.common import xq_name
     from dramatiq.results import ResultFailure, ResultMissing
     from tasks import results
 
@@ -25,9 +26,9 @@ DESCRIBE: dict[str, Any] = {
     "reclaim": "automatic",
     "attempts": "failure",
     "drain": {"signal": "SIGTERM", "exit_codes": [0]},
-    "retry_after": 30.0,
+    "retry_after": 60.0,  # 15 s and up to as much again, and twice that the second time
     "options": ["max_attempts", "delay", "queue"],
-    "columns": ["last_error", "due"],
+    "columns": ["attempt", "kind", "payload", "due", "last_error"],
 }
 if RABBITMQ:  # A worker that dies hangs up; one that only stands still is found out by its heartbeat.
     DESCRIBE |= {"ownership": "connection", "slack": 0.5}
@@ -37,7 +38,7 @@ else:
     DESCRIBE |= {"ownership": "lease-and-heartbeat", "lease": LEASE if TUNED else 60.0, "slack": 0.5}
     # One command in a thousand looks for the dead, and an idle worker sends about two a second.
     DESCRIBE |= {"reclaim_every": LEASE / 10 if TUNED else 500.0}
-    DESCRIBE["columns"] += ["attempt", "kind", "payload", "lease_alive", "lease_expired", "lease_left"]
+    DESCRIBE["columns"] += ["lease_alive", "lease_expired", "lease_left"]
 if TUNED:
     DESCRIBE["options"] += ["backoff", "grace"]
 
@@ -64,9 +65,7 @@ def kept(redis: Any, queue: str) -> Iterator[tuple[str, dict[str, Any]]]:
             message = dramatiq.Message.decode(text)
             late = message.options.get("eta", 0) > time.time() * 1000
             row = {"state": state or ("queued" if id in ready or "eta" in message.options else "running")}
-            row |= {"due": "f" if late else "t", "last_error": message.options.get("traceback")}
-            row |= {"attempt": str(message.options.get("retries", 0) + 1), "kind": message.actor_name}
-            row |= {"payload": json.dumps(message.kwargs)}
+            row |= {"due": "f" if late else "t", "last_error": message.options.get("traceback"), **content(message)}
             if row["state"] == "running":
                 left = beats.get(workers.get(id), 0.0) / 1000 + TIMEOUT / 1000 - time.time()
                 row |= {"lease_alive": "t" if left > 0 else "f", "lease_expired": "f" if left > 0 else "t"}
@@ -86,16 +85,30 @@ def result(id: str) -> dict[str, Any]:
 
 
 def told() -> dict[str, dict[str, Any]]:
-    """RabbitMQ does not show its messages, but how many are ready; they are the last ones without a result."""
+    """RabbitMQ shows its dead letters, but of the others how many are ready: they are the last without a result."""
     rows = {id: result(id) | {"due": "f" if DUE[id] > time.time() else "t"} for id in SENT}
     with pika.BlockingConnection(broker.parameters) as connection:  # one that is left alone sends no heartbeats
         for queue in {message.queue_name for message in SENT.values()}:
             waiting = [id for id in SENT if SENT[id].queue_name == queue and rows[id]["state"] == "running"]
             late = [id for id in waiting if DUE[id] > time.time()]
-            ready = connection.channel().queue_declare(queue, passive=True).method.message_count
+            channel = connection.channel()
+            ready = channel.queue_declare(queue, passive=True).method.message_count
             for id in [*late, *[id for id in waiting if id not in late][-ready or len(waiting) :]]:
                 rows[id]["state"] = "queued"
+            for message in dead(channel, queue):
+                rows[message.message_id] |= {"state": "failed", **content(message)}
     return rows
+
+
+def dead(channel: Any, queue: str) -> Iterator[dramatiq.Message]:
+    """The dead letters of a queue, which go back there when the channel is closed."""
+    while body := channel.basic_get(xq_name(queue))[2]:
+        yield dramatiq.Message.decode(body)
+
+
+def content(message: dramatiq.Message) -> dict[str, str]:
+    attempt = message.options.get("retries", 0) + 1
+    return {"attempt": str(attempt), "kind": message.actor_name, "payload": json.dumps(message.kwargs)}
 
 
 def inspect(request: dict[str, Any]) -> dict[str, Any]:
