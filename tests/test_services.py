@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from bench import services
+from bench import ports, services
 from bench.cli import main
 from bench.janitor import MARK
 from bench.postgres.halt import alive
@@ -296,7 +296,7 @@ def test_the_doctor_knows_each(capsys: pytest.CaptureFixture[str]) -> None:
 def test_takes_another_port_when_the_first_was_stolen(
     kind: type[Private], open_: Callable[[type[Own]], Own], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service, free = open_(kind), daemon.free_ports
+    service, free = open_(kind), ports.free_ports
     with socket.socket() as thief:
         thief.bind(("127.0.0.1", 0))
         thief.listen()
