@@ -139,9 +139,13 @@ class Producer:
         return self.run.query(f"SELECT txid_status({transaction})")[1][0][0]
 
     def until_waiting(self, asked: Future[Any]) -> bool:
-        """Wait until what it has asked waits for a lock, by the server's word; False when it is answered instead."""
+        """Wait until what it has asked waits for a lock, by the server's word; False when it is answered instead.
+
+        A reclaim that nobody can ask for is answered when the queue's own has come by.
+        """
         waiting = WAITING.format(name=self.name)
-        waits = self.run.poll(lambda: asked.done() or bool(self.run.query(waiting)[1]), PATIENCE / self.run.lease)
+        within = (PATIENCE + self.run.terms.own_reclaim) / self.run.lease
+        waits = self.run.poll(lambda: asked.done() or bool(self.run.query(waiting)[1]), within)
         self.run.premise(waits, f"what {self.name} asked was not answered, and waited for no lock")
         return not asked.done()
 

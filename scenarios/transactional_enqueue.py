@@ -83,6 +83,6 @@ def _(run: Run) -> None:
     jobs = [kept, withdrawn, cut_off]
     run.observe("the orders, with no transaction open", table=orders(run, jobs))
     run.worker("worker")
-    run.until_over(jobs, within=5)
+    run.until_over(jobs, within=5 + run.terms.longer / run.lease)
     run.sample("orders", orders(run, jobs))
     run.observe("the orders, after a worker came", table=orders(run, jobs))
