@@ -32,7 +32,10 @@ ROW = """
     FROM pgqueuer WHERE id = $1
 """
 
-LOG = "SELECT status::text, traceback->>'exception_message' AS error FROM pgqueuer_log WHERE job_id = $1 ORDER BY id"
+LOG = """
+    SELECT status::text, entrypoint AS kind, traceback->>'exception_message' AS error
+    FROM pgqueuer_log WHERE job_id = $1 ORDER BY id
+"""
 
 # All else (exception, failed, canceled, deleted) is `failed`.
 STATES = {"queued": "queued", "picked": "running", "successful": "done", "absent": "absent"}
@@ -85,13 +88,14 @@ class Control:
         return {"ids": [str(id) for id in ids]}
 
     async def inspect(self, request: dict[str, Any]) -> dict[str, Any]:
-        """A job that has ended is not in the table any more, and in the log by its id and status alone."""
+        """A job that has ended is not in the table any more, and in the log without its payload and attempts."""
         async with connected() as connection:
             rows = []
             for id in request["ids"]:
                 found = await connection.fetchrow(ROW, int(id), timedelta(seconds=LEASE))
                 log = await connection.fetch(LOG, int(id))
-                row = dict(found or {"id": id, "status": log[-1]["status"] if log else "absent"})
+                ended = {"status": log[-1]["status"], "kind": log[-1]["kind"]} if log else {"status": "absent"}
+                row = {"id": id} | dict(found or ended)
                 row["state"] = STATES.get(row.pop("status"), "failed")
                 row["last_error"] = next((entry["error"] for entry in reversed(log) if entry["error"]), None)
                 rows.append(dict.fromkeys(DESCRIBE["columns"]) | row)
