@@ -117,11 +117,15 @@ class Look:
         worker = self.run.worker(name, **wishes)
         ready = next(e for e in self.run.history.events() if e["event"] == "ready" and e["worker"] == name)
         self.of_its_tree(worker, ready, f"the line of worker {name}, `ready`")
-        unmarked = [process for process in worker.tree() if not self._is_marked(process)]
+
+        def unmarked() -> list[psutil.Process]:
+            return [process for process in worker.tree() if not self._is_marked(process)]
+
+        self.run.poll(lambda: not unmarked(), within=1)  # one that was just begun shows no environment yet
         self.expect(
-            not unmarked,
+            not (found := unmarked()),
             f"worker {name}",
-            f"LEASEPROOF_RUN is not in the environment of {', '.join(map(_named, unmarked))}",
+            f"LEASEPROOF_RUN is not in the environment of {', '.join(map(_named, found))}",
             "Leave LEASEPROOF_RUN in the environment of your children, or they may be left behind.",
             "pass the whole environment on to child processes",
         )
