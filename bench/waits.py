@@ -5,10 +5,11 @@ Times are in leases (L) unless a name says seconds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench.events import ENDINGS, exit_of, starts
+from bench.events import ENDINGS, exit_of, finish, starts
 from bench.history import Event, History
 from bench.terms import Terms
 
@@ -27,6 +28,10 @@ reconnect first."""
 
 OVER = ("done", "failed", "absent")
 """The states of a job that is over."""
+
+SETTLED = 0.5
+"""Seconds for which a job that was not finished must be over: until it is tried again some queues say that it has
+failed, and some have no record of it."""
 
 
 class Unmet(Exception):
@@ -148,10 +153,18 @@ class Waits:
 
         One that it has no record of is not, as long as the witness sees it run.
         """
+        since = math.inf
 
         def over() -> bool:
-            rows = zip(jobs, self.rows(jobs), strict=True)
-            return all(row["state"] in OVER and (row.is_there or not job.is_running) for job, row in rows)
+            nonlocal since
+            rows = list(zip(jobs, self.rows(jobs), strict=True))
+            if not all(row["state"] in OVER and (row.is_there or not job.is_running) for job, row in rows):
+                since = math.inf
+                return False
+            since = min(since, self.history.now())
+            events = self.history.events()
+            final = all(row["state"] == "done" or finish(events, job.name) for job, row in rows)
+            return final or self.history.now() >= since + SETTLED
 
         return self.poll(over, within)
 
