@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Outlast(Fault):
-    """The job does not end by itself, and outlasts its lease. Receipt: the witness saw an execution that did."""
+    """The job does not end by itself, and outlasts its lease. Receipt: the witness saw an execution that did.
+
+    Or one that was cut short: there are queues that let no job last for longer than its lease.
+    """
 
     kind = "outlast"
 
@@ -30,8 +33,15 @@ class Outlast(Fault):
 
     def confirm(self, events: Sequence[Event]) -> Evidence:
         lease = self.job.run.lease
+        cut_short = None
         for start in starts(events, self.target):
-            lasted = ending(events, start)["t"] - start["t"]
+            end = ending(events, start)
+            lasted = end["t"] - start["t"]
+            about = {"execution": start["execution"], "lasted": round(lasted, 3), "lease": lease}
             if lasted > lease:
-                return {"execution": start["execution"], "lasted": round(lasted, 3), "lease": lease}
+                return about
+            if end["event"] == "died":
+                cut_short = about | {"ended": "died"}
+        if cut_short:
+            return cut_short
         raise NoReceipt(f"no execution of {self.target} lasted longer than the lease of {lease:g} s")

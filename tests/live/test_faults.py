@@ -280,6 +280,13 @@ def test_outlast_has_its_receipt_at_the_end(start: Start) -> None:
     assert receipt["lasted"] > receipt["lease"] == 0.05
 
 
+def test_a_job_that_was_cut_short_could_not_outlast_its_lease(start: Start) -> None:
+    it = start(WAITS)
+    events = [event | {"t": 0.0} for event in it.history.events()]
+    events.append({"t": 0.03, "event": "died", "job": "job", "worker": "worker", "execution": 1})
+    assert Outlast(it.job).confirm(events) == {"execution": 1, "lasted": 0.03, "lease": 0.05, "ended": "died"}
+
+
 def test_a_job_that_ended_within_its_lease_is_no_receipt(start: Start) -> None:
     it = start(WAITS)
     events = [event | {"t": 0.0} for event in it.history.events()]
