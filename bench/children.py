@@ -1,6 +1,7 @@
 """Child processes: how the bench starts them, waits for them, and ends them with all their descendants."""
 
 import contextlib
+import glob
 import os
 import signal
 import subprocess
@@ -60,6 +61,15 @@ def alive_tree(pid: int) -> list[psutil.Process]:
         return [parent, *_descendants(parent)]
     except psutil.NoSuchProcess:
         return []
+
+
+def waited_for_cpu(processes: Iterable[psutil.Process]) -> dict[int, float]:
+    """How long each of their threads was ready to run and had no CPU so far, in seconds; none where Linux is not."""
+    found: dict[int, float] = {}
+    for path in (path for process in processes for path in glob.glob(f"/proc/{process.pid}/task/*/schedstat")):
+        with contextlib.suppress(OSError, IndexError):  # a thread that has just ended; a kernel without the figures
+            found[int(Path(path).parent.name)] = int(Path(path).read_text().split()[1]) / 1e9
+    return found
 
 
 def _descendants(parent: psutil.Process) -> list[psutil.Process]:

@@ -29,6 +29,7 @@ from bench.children import (
     last_words,
     semaphores,
     spawn,
+    waited_for_cpu,
 )
 from bench.contract import PROTOCOL, AdapterFault
 from bench.history import History
@@ -320,6 +321,13 @@ class Worker:
         """What it and all its descendants have burnt so far, in seconds: those that are alive, or were waited for."""
         times = [process.cpu_times() for process in self.tree()]
         return sum(t.user + t.system + t.children_user + t.children_system for t in times)
+
+    def waited(self) -> dict[int, float]:
+        """How long each thread of the tree that is alive was ready to run and had no CPU so far, in seconds.
+
+        Nothing where the kernel does not tell it.
+        """
+        return waited_for_cpu(self.tree())
 
     def close(self) -> None:
         """End it, whatever state it is in, wait until it is reaped, and end what it has left behind."""

@@ -66,6 +66,12 @@ class OnWorker(Fault):
             return f"{self.target} is not in the middle of {self.during}"
         return ""
 
+    def need_rival(self, events: Sequence[Event], before: float) -> None:
+        """Raise NoReceipt where other workers came, and none was ready before that: nobody could have taken the job."""
+        others = [e for e in events if e["event"] in ("spawned", "ready") and e["worker"] != self.target]
+        if others and not any(e["event"] == "ready" and e["t"] <= before for e in others):
+            raise NoReceipt(f"no other worker was ready in time to take {self.during} from {self.target}")
+
 
 def alive(process: psutil.Process) -> bool:
     """Whether a process is there and not a zombie."""

@@ -25,7 +25,7 @@ PRECISION = 0.05
 class Block(OnWorker):
     """The running job blocks for so many seconds. Receipt: for so long the witness heard nothing of it.
 
-    It is asked something at once, and answers when it can.
+    It is asked something at once, and answers when it can. A rival must have had the time to take the job meanwhile.
     """
 
     kind = "block"
@@ -54,4 +54,5 @@ class Block(OnWorker):
         silent: float = sign["t"] - told
         if silent < self.seconds - PRECISION:
             raise NoReceipt(f"{self.during} was to block for {self.seconds:g} s, and was heard of after {silent:.3f} s")
+        self.need_rival(events, before=sign["t"] - self.job.run.terms.interval)
         return {"silent": round(silent, 3), "heard": sign["event"]}

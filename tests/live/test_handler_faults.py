@@ -9,10 +9,12 @@ from bench import runner
 from bench.checks.ending import nothing_lost
 from bench.faults.block import Block
 from bench.faults.early import Early
+from bench.faults.spin import Spin
 from bench.job import Job
 from bench.orders import CLOCK
 from bench.scenario import Scenario
 from bench.script import Run
+from bench.subject import Worker
 from tests.live.conftest import Outcome, Play
 
 Perform = Callable[..., Outcome]
@@ -106,3 +108,64 @@ def test_a_handler_that_was_never_told_did_not_block(perform: Perform, monkeypat
     outcome = perform(blocks)
     assert outcome.verdict == "inconclusive"
     assert "job was not told to block" in outcome.said
+
+
+def test_a_block_that_is_over_before_a_rival_is_ready_shows_nothing(perform: Perform) -> None:
+    def alone(run: Run) -> None:
+        blocks(run)
+        run.worker("rival")
+
+    outcome = perform(alone)
+    assert outcome.verdict == "inconclusive"
+    assert "no other worker was ready in time to take job from worker" in outcome.said
+
+
+# Spin.
+
+
+def spins(run: Run, seconds: float = 0.4) -> None:
+    worker, job = run.worker("worker"), run.enqueue()
+    job.until_started(by=worker)
+    run.fault(Spin(worker, during=job, seconds=seconds))
+    job.finish()
+    run.until_over([job], within=20)
+
+
+def test_a_handler_that_computes_burns_cpu(perform: Perform) -> None:
+    outcome = perform(spins)
+    assert outcome.verdict == "pass", outcome.said
+    (receipt,) = evidence(outcome)
+    assert receipt["burnt"] > 0
+
+
+def test_a_handler_that_waits_did_not_compute(perform: Perform, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Worker, "cpu_seconds", lambda worker: 0.0)
+    outcome = perform(spins)
+    assert outcome.verdict == "inconclusive"
+    assert "worker burnt 0.000 s of CPU" in outcome.said
+
+
+@pytest.mark.parametrize(("burnt", "verdict"), [(2.0, "pass"), (1.0, "inconclusive")])
+def test_of_the_time_that_it_waited_for_a_cpu_it_burns_nothing(
+    burnt: float, verdict: str, perform: Perform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told to burn 50 s (it does so for a moment only), it waited for 35 of them: a tenth of the rest is 1.5 s."""
+    monkeypatch.setattr("bench.faults.spin.spin", lambda seconds: {"order": "spin", "seconds": 0.05})
+    burnings, waits = iter([0.0, burnt]), iter([{7: 1.0}, {7: 36.0, 8: 1.0}])
+    monkeypatch.setattr(Worker, "cpu_seconds", lambda worker: next(burnings))
+    monkeypatch.setattr(Worker, "waited", lambda worker: next(waits))
+    outcome = perform(lambda run: spins(run, seconds=50))
+    assert outcome.verdict == verdict, outcome.said
+
+
+def test_a_rival_that_was_ready_in_time_could_take_the_job(perform: Perform) -> None:
+    def rival(run: Run) -> None:
+        worker, job = run.worker("worker"), run.enqueue()
+        job.until_started(by=worker)
+        run.worker("rival")
+        run.fault(Spin(worker, during=job, seconds=1.0))
+        job.finish()
+        run.until_over([job], within=20)
+
+    outcome = perform(rival)
+    assert outcome.verdict == "pass", outcome.said
