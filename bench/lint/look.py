@@ -29,6 +29,8 @@ class Look:
         self.describe: Mapping[str, Any] = run.history.events()[0]["subject"]
         self.options = frozenset(self.describe.get("options", []))
         self.tells = frozenset(self.describe.get("tells", []))
+        self.drops = False
+        """Whether the queue has dropped what came in before there was a worker for it."""
 
     def expect(self, holds: bool, where: str, what: str, rule: str, cure: str) -> None:
         """A rule that holds, or a finding."""

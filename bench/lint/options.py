@@ -46,6 +46,8 @@ def queue(look: Look) -> None:
     what = "a worker of the default queue ran a job of another"
     look.keeps(not elsewhere.starts, "queue", what, "a worker works on one queue only")
     other = look.worker("lint-other", queue="lint-other")
+    if look.drops:
+        elsewhere = look.run.enqueue("lint-elsewhere-2", queue="lint-other", orders=[FINISH])
     look.begun(elsewhere, "was put into the queue of lint-other")
     look.dismiss(other)
 

@@ -87,7 +87,8 @@ def _taken(look: Look, worker: Worker, jobs: Sequence[Job]) -> Sequence[Job]:
     )
     taken, left = (fresh, jobs) if begun(fresh)(look.run.history.events()) else (jobs, fresh)
     look.run.desk.plan([job.name for job in left], [FINISH])
-    if taken is fresh:
+    look.drops = taken is fresh
+    if look.drops:
         look.findings.add(
             f"worker {worker.name}",
             f"it began none of the jobs that were there before it in {waits.PATIENCE:g} s, and then a new one",

@@ -14,6 +14,7 @@ from tasks import HEARTBEAT, OPTIONS, REDIS, TUNED, VISIBILITY, app, kit
 
 SENT: dict[str, float] = {}
 """The ids of its tasks, and when each is due."""
+TOLD: dict[str, dict[str, Any]] = {}
 STATES = {"STARTED": "running", "SUCCESS": "done", "FAILURE": "failed", "REVOKED": "failed"}
 
 DESCRIBE: dict[str, Any] = {
@@ -68,9 +69,12 @@ def unacknowledged() -> Iterator[tuple[str, dict[str, Any]]]:
 def result(id: str) -> dict[str, Any]:
     """What the result backend says; that of RabbitMQ finds its connection lost by using it, and then opens another."""
     try:
-        return app.backend.get_task_meta(id)
+        meta = app.backend.get_task_meta(id)
     except app.connection_for_read().recoverable_connection_errors:
-        return app.backend.get_task_meta(id)
+        meta = app.backend.get_task_meta(id)
+    if not REDIS:  # there, each state comes as a message, which is told once
+        TOLD[id] = meta = TOLD.get(id, meta) if meta["status"] == "PENDING" else meta
+    return meta
 
 
 def row(id: str, delivered: dict[str, dict[str, Any]]) -> dict[str, Any]:
