@@ -537,7 +537,7 @@ def test_a_role_that_may_not_create_databases_is_told_the_cure(user_dsn: str, tm
 
 def test_a_crowded_server_is_refused(user_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.postgres.user.CONNECTIONS", 1000)
-    with pytest.raises(PostgresError, match=r"max_connections \(300\).*ALTER SYSTEM SET max_connections = \d+"):
+    with pytest.raises(PostgresError, match=r"max_connections \(1000\).*ALTER SYSTEM SET max_connections = \d+"):
         postgres.start(user_dsn, tmp_path)
 
 

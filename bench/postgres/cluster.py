@@ -20,10 +20,11 @@ STARTUP = 30.0
 PORTS = 5
 """how many ports to try, should others take them between our choice and the server's"""
 
+# The pools of some queues are ten connections a process, and forty arms of them run at once where they mostly wait.
 # A killed process loses nothing without fsync, and synchronous_commit keeps every acknowledged commit. Full pages are
 # written, since a kill -9 tears a write in two where files are kept in pages of 4 KiB, as in /dev/shm.
 THROWAWAY = {
-    "max_connections": "300",
+    "max_connections": "1000",
     "shared_buffers": "32MB",
     "fsync": "off",
     "full_page_writes": "on",

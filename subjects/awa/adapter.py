@@ -65,7 +65,7 @@ class Permanent(awa.TerminalError):
 
 
 async def control() -> None:
-    client = awa.AsyncClient(DSN)
+    client = awa.AsyncClient(DSN, max_connections=5)  # of its ten, a control process has no use for the others
     under_way: list[Any] = []
 
     async def prepare(_: dict[str, Any]) -> None:
