@@ -107,8 +107,8 @@ def reclaims(events: Sequence[Event]) -> Iterator[tuple[list[Execution], list[bo
     """The executions of each job, and for each two neighbours whether a reclaim gave it back between their starts.
 
     Of a queue that reclaims by itself and tells nobody, it is taken to have: unless the earlier one had finished. Then
-    its finish may have been lost on the way, and the job given back for that: where its lease had the time to run out,
-    or where it was a connection's and a fault came between.
+    its finish may have been lost on the way, and the job given back for that: where its lease had the time to run out
+    (it began at the claim, a margin before the start at most), or where it was a connection's and a fault came between.
     """
     given_back = index((job, i) for i, event in of_kind(events, "reclaimed") for job in dict.fromkeys(event["jobs"]))
     subject = events[0]["subject"]
@@ -120,7 +120,8 @@ def reclaims(events: Sequence[Event]) -> Iterator[tuple[list[Execution], list[bo
             return True
         if subject.get("ownership") == "connection" and any(earlier.start < i < later.start for i in receipts):
             return True
-        return bool(events[later.start]["t"] - events[earlier.start]["t"] >= events[0]["lease"])
+        lasted = events[later.start]["t"] - events[earlier.start]["t"]
+        return bool(lasted >= events[0]["lease"] - events[0]["margin"])
 
     for job, runs in by_job(events).items():
         if silent:
