@@ -75,7 +75,7 @@ def add(commands: Any, carry_out: CarryOut) -> None:
     cli_options.at_once(command)
     cli_options.outputs(command)
     command.set_defaults(article=True, full=False, cold=False, subject="queue_core", profile=PROFILES[-1], service=[])
-    command.set_defaults(lease=1.0, longest=60.0, seed=0, out=None)
+    command.set_defaults(lease=1.0, longest=60.0, seed=0, out=None, watch=False)
     command.set_defaults(command=partial(_artifacts, carry_out=carry_out))
 
 

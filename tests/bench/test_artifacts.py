@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench import artifacts, discover, result
+from bench import artifacts, discover, result, runner
 from bench.cli import main
 from bench.history import dump
 from bench.scenario import Arm
@@ -363,6 +363,17 @@ def test_a_file_that_is_broken_is_named(
     assert f"{record / name}" in err
     assert said in err
     assert "take it from git again" in err
+
+
+def test_without_a_run_it_comes_to_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing that a run asks of the options is missing."""
+
+    def begun(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runner, "run", begun)
+    assert main(["artifacts", "--out", str(tmp_path)]) == 130
 
 
 def test_an_unknown_language_names_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
