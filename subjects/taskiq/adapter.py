@@ -12,6 +12,7 @@ from typing import Any
 
 import redis
 from redis.asyncio import Redis
+from redis.asyncio.retry import Retry
 from taskiq import Context, SimpleRetryMiddleware, TaskiqDepends, TaskiqEvents, TaskiqState
 from taskiq.cli.worker.args import WorkerArgs
 from taskiq.cli.worker.run import run_worker
@@ -45,7 +46,9 @@ DESCRIBE: dict[str, Any] = {
 
 settings: dict[str, Any] = {"idle_timeout": int(IDLE * 1000), "unacknowledged_lock_timeout": IDLE, "consumer_id": "0"}
 settings |= {"xread_count": 1, "xread_block": max(1, int(IDLE * 500))}
-broker = RedisStreamBroker(URL, queue_name=OPTIONS.get("queue") or "taskiq", **(settings if TUNED else {}))
+# Whoever enqueues sends once more where a restart of the server has taken the connection; a worker is as it is.
+again: dict[str, Any] = {} if OPTIONS else {"retry": Retry(redis.backoff.NoBackoff(), 1)}
+broker = RedisStreamBroker(URL, queue_name=OPTIONS.get("queue") or "taskiq", **(settings if TUNED else {}), **again)
 broker = broker.with_result_backend(RedisAsyncResultBackend(URL))
 
 
@@ -74,9 +77,8 @@ async def enqueue(request: dict[str, Any]) -> dict[str, Any]:
     ids = []
     for job in request["jobs"]:
         labels = {"retry_on_error": True, "max_retries": job["max_attempts"]} if "max_attempts" in job else {}
-        if "queue" in job:
-            labels["queue_name"] = job["queue"]
-            queues.add(job["queue"])
+        labels |= {"queue_name": job["queue"]} if "queue" in job else {}
+        queues.add(job.get("queue", "taskiq"))
         ids.append((await puppet.kicker().with_labels(**labels).kiq(job["job"])).task_id)
     return {"ids": ids}
 
