@@ -12,7 +12,6 @@ from typing import Any
 
 import redis
 from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
 from taskiq import Context, SimpleRetryMiddleware, TaskiqDepends, TaskiqEvents, TaskiqState
 from taskiq.cli.worker.args import WorkerArgs
 from taskiq.cli.worker.run import run_worker
@@ -46,8 +45,7 @@ DESCRIBE: dict[str, Any] = {
 
 settings: dict[str, Any] = {"idle_timeout": int(IDLE * 1000), "unacknowledged_lock_timeout": IDLE, "consumer_id": "0"}
 settings |= {"xread_count": 1, "xread_block": max(1, int(IDLE * 500))}
-# Whoever enqueues sends once more where a restart of the server has taken the connection; a worker is as it is.
-again: dict[str, Any] = {} if OPTIONS else {"retry": Retry(redis.backoff.NoBackoff(), 1)}
+again: dict[str, Any] = {} if OPTIONS else {"retry": redis.asyncio.retry.Retry(redis.backoff.NoBackoff(), 1)}
 broker = RedisStreamBroker(URL, queue_name=OPTIONS.get("queue") or "taskiq", **(settings if TUNED else {}), **again)
 broker = broker.with_result_backend(RedisAsyncResultBackend(URL))
 
