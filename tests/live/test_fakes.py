@@ -91,7 +91,7 @@ ADAPTERS: list[tuple[type[Sane], list[str]]] = [
     (fakes.BuriesTheBench, ["control process printed rubbish at `describe`"]),
     (fakes.SaysNothing, ["the witness was sent rubbish", "event None"]),
     (fakes.WorkerDiesAtOnce, ["worker worker-1 ended with status 1 before it was ready", "no licence"]),
-    (fakes.WorkerEndsInTheMiddle, ["ended with status 0"]),
+    (fakes.WorkerEndsInTheMiddle, ["worker worker-1 ended with status 0, and nobody told it to"]),
     (fakes.TalksRubbish, ["the witness was sent rubbish", "worker worker-1 sent event 'tired'"]),
 ]
 
