@@ -98,13 +98,7 @@ def amounts(command: argparse.ArgumentParser) -> None:
         metavar="S",
         help="the longest recovery to wait for, of a queue that takes longer by its own word (default: 60)",
     )
-    command.add_argument(
-        "--jobs",
-        type=_count,
-        default=None,
-        metavar="N",
-        help="arms at once (default: 4 for each CPU); of those that mostly wait, up to five times as many",
-    )
+    at_once(command)
     command.add_argument("--seed", type=int, default=None, help="for the backoff's jitter; recorded in the results")
     command.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
 
@@ -115,7 +109,7 @@ def at_once(command: argparse.ArgumentParser) -> None:
         type=_count,
         default=None,
         metavar="N",
-        help="arms at once (default: 4 for each CPU); of those that mostly wait, three times as many",
+        help="arms at once (default: 4 for each CPU); of those that mostly wait, up to five times as many",
     )
 
 

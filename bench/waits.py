@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench.events import ENDINGS, exit_of, finish, starts
+from bench.events import ENDINGS, all_finished, exit_of, starts
 from bench.history import Event, History
 from bench.terms import Terms
 
@@ -162,9 +162,8 @@ class Waits:
                 since = math.inf
                 return False
             since = min(since, self.history.now())
-            events = self.history.events()
-            final = all(row["state"] == "done" or finish(events, job.name) for job, row in rows)
-            return final or self.history.now() >= since + SETTLED
+            unsure = [job.name for job, row in rows if row["state"] != "done"]
+            return all_finished(self.history.events(), unsure) or self.history.now() >= since + SETTLED
 
         return self.poll(over, within)
 

@@ -37,10 +37,10 @@ class Spin(OnWorker):
 
     def confirm(self, events: Sequence[Event]) -> Evidence:
         burnt = self.worker.cpu_seconds() - self._before
-        # On a busy machine it gets its share only; a worker that merely waits burns next to nothing.
         waited = max(
             (each - self._waited.get(thread, 0.0) for thread, each in self.worker.waited().items()), default=0.0
         )
+        # On a busy machine it gets its share only; a worker that merely waits burns next to nothing.
         if burnt < max(self.seconds / 50, (self.seconds - waited) / 10):
             raise NoReceipt(
                 f"{self.target} burnt {burnt:.3f} s of CPU, waited {waited:.3f} s for one, and was told to burn for "
