@@ -22,6 +22,7 @@ from reports.html import html
 from reports.junit import junit
 from reports.markdown import ROOM, markdown, summary
 from reports.matrix import count, matrix
+from reports.outcome import proofs
 from reports.subjects import subjects_matrix
 from reports.svg import Panel, svg
 from reports.terminal import scenario_report
@@ -238,8 +239,7 @@ def _pictures(run: Run) -> Iterator[tuple[str, str]]:
 
 def _panel(run: Run, arm: Mapping[str, Any], title: str) -> Panel | None:
     history = run.history(arm)
-    marked = sorted({event for anomaly in arm["anomalies"] for event in anomaly["events"]})
-    return Panel(history, title, tuple(marked)) if history else None
+    return Panel(history, title, proofs(arm)) if history else None
 
 
 def _whose(arm: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from reports.markup import code, folded, table, text
 from reports.matrix import effort
 from reports.outcome import Key, again, cells_of, headline, outcome
 from reports.signs import UNICODE, sign_of
-from reports.subjects import anomalies, mark, tally, title
+from reports.subjects import anomalies, mark, meanings, tally, title
 from reports.subjects_page import about, against, fails, matrix, shown, subjects_page, without_verdict
 
 ROOM = 1_000_000
@@ -168,15 +168,7 @@ def _subjects_cell(known: Collection[Key], subject: Entry, cell: Entry) -> str:
 
 def _subjects_key(result: Entry) -> str:
     seen = {mark(cell, UNICODE)[0] for subject in result["subjects"] for cell in subject["cells"]}
-    words = {
-        UNICODE.ok: "holds",
-        UNICODE.bad: "fails",
-        UNICODE.bad * 2: "fails even without the fault",
-        UNICODE.unsure: "no verdict",
-        UNICODE.absent: "unsupported",
-        UNICODE.error: "error of the adapter or the bench",
-        UNICODE.waiting: "not proven in this run",
-    }
+    words = meanings(UNICODE) | {UNICODE.waiting: "not proven in this run"}
     return "; ".join(f"{text(sign)} {said}" for sign, said in words.items() if sign in seen) + "."
 
 

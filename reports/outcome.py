@@ -78,3 +78,8 @@ def outcome(arm: Entry) -> str:
         return clean(said, UNICODE)
     due = "it must pass" if expected == "pass" else f"it must show {expected}"
     return clean(f"{due}, and {said}", UNICODE)
+
+
+def proofs(arm: Entry) -> tuple[int, ...]:
+    """The numbers of the events that prove an arm's anomalies."""
+    return tuple(sorted({n for anomaly in arm["anomalies"] for n in anomaly["events"]}))

@@ -14,6 +14,7 @@ from rich.text import Text
 from reports.findings import findings
 from reports.grid import GAP, Grid
 from reports.matrix import count, effort
+from reports.outcome import cells_of
 from reports.signs import STATUS, Signs, clean, fit, pad, paragraph, side_by_side, signs
 
 MOST_ROWS = 20
@@ -141,11 +142,9 @@ def _blocks(rows: int, most: int) -> list[range]:
     return [range(begin, end) for begin, end in pairwise(seams)]
 
 
-def _key(result: Entry, width: int, sign: Signs, more: Sequence[Text] = ()) -> list[Text]:
-    """What the signs mean, of those that occur."""
-    cells = [cell for scenario in told(result) for cell in _row(result, scenario)]
-    seen = {mark(cell, sign)[0] for cell in cells}
-    words = {
+def meanings(sign: Signs) -> dict[str, str]:
+    """What the sign of a cell means, in the order in which one tells it."""
+    return {
         sign.ok: "holds",
         sign.bad: "fails",
         sign.bad * 2: "fails even without the fault",
@@ -154,7 +153,13 @@ def _key(result: Entry, width: int, sign: Signs, more: Sequence[Text] = ()) -> l
         sign.error: "error of the adapter or the bench",
         sign.waiting: "unproven here",
     }
-    entries = [Text(f"{shown} {meaning}", "dim") for shown, meaning in words.items() if shown in seen]
+
+
+def _key(result: Entry, width: int, sign: Signs, more: Sequence[Text] = ()) -> list[Text]:
+    """What the signs mean, of those that occur."""
+    cells = [cell for scenario in told(result) for cell in _row(result, scenario)]
+    seen = {mark(cell, sign)[0] for cell in cells}
+    entries = [Text(f"{shown} {meaning}", "dim") for shown, meaning in meanings(sign).items() if shown in seen]
     return [Text(), *side_by_side([*entries, *more], width, sign)] if entries else []
 
 
@@ -217,34 +222,33 @@ def figures_of(cell: Entry) -> list[tuple[str, str]]:
     return [(name, value) for arm in cell["arms"] if arm["fault"] for name, value in arm["figures"]]
 
 
-def unsupported(result: Entry) -> dict[str, dict[str, list[str]]]:
-    """What was not run: by reason, the subjects, each with its scenarios."""
+def unsupported(result: Entry) -> list[tuple[str, str, str]]:
+    """What was not run: each reason, the scenarios that it kept from being run, and with whom."""
     found: dict[str, dict[str, list[str]]] = {}
     for subject in result["subjects"]:
         for cell in subject["cells"]:
             if cell["verdict"] == "unsupported":
                 found.setdefault(cell["reason"], {}).setdefault(title(subject), []).append(cell["scenario"])
-    return found
+    told = []
+    for reason, subjects in found.items():
+        names = dict.fromkeys(name for scenarios in subjects.values() for name in scenarios)
+        whose = "all" if len(subjects) == len(result["subjects"]) else ", ".join(subjects)
+        told.append((reason, ", ".join(names), whose))
+    return told
 
 
 def _not_run(result: Entry, width: int, sign: Signs) -> list[Text]:
     """A paragraph a reason: where it kept which scenarios from being run."""
     lines: list[Text] = []
-    everybody = len(result["subjects"])
-    for reason, subjects in unsupported(result).items():
-        scenarios = list(dict.fromkeys(name for names in subjects.values() for name in names))
-        whose = "all" if len(subjects) == everybody else ", ".join(subjects)
-        text = f"unsupported: {', '.join(scenarios)}: {reason} ({whose})"
+    for reason, scenarios, whose in unsupported(result):
+        text = f"unsupported: {scenarios}: {reason} ({whose})"
         lines += paragraph(clean(text, sign), width, indent=2, style="dim")
     return [Text(), *lines] if lines else []
 
 
 def _told(result: Entry) -> list[dict[str, Any]]:
     """What needs a paragraph, each as `findings` takes a scenario: the fails, what is in doubt, and the errors."""
-    known = {
-        (finding["subject"], finding["profile"], finding["scenario"]): finding
-        for finding in (result["expected"] or {}).get("known", [])
-    }
+    known = cells_of(result, "known")
     told: list[dict[str, Any]] = []
     for subject in result["subjects"]:
         if subject["error"]:

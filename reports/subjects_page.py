@@ -187,11 +187,7 @@ def _figures(result: Entry) -> list[str]:
 
 
 def _unsupported(result: Entry) -> list[str]:
-    parts = []
-    for reason, subjects in unsupported(result).items():
-        names = list(dict.fromkeys(name for names in subjects.values() for name in names))
-        whose = "all" if len(subjects) == len(result["subjects"]) else ", ".join(subjects)
-        parts.append(f"- {text(', '.join(names))}: {text(reason)} ({text(whose)})")
+    parts = [f"- {text(names)}: {text(reason)} ({text(whose)})" for reason, names, whose in unsupported(result)]
     return ["## Unsupported", "", *parts, ""] if parts else []
 
 

@@ -14,7 +14,7 @@ from reports.matrix import matrix
 from reports.signs import STATUS, Signs, clean, cut, fit, folded, listed, pad, paragraph, seconds, sign_of, signs
 from reports.timeline import timeline
 
-__all__ = ["matrix", "scenario_report"]
+__all__ = ["diff_lines", "matrix", "scenario_report"]
 
 MOST_DIFF = 14
 
@@ -133,9 +133,13 @@ def _twin(
     return parts
 
 
+def diff_lines(diff: str) -> list[str]:
+    """The lines of a diff, without the headers that name files; spaces at the left tell Python's story and are kept."""
+    return [line.expandtabs(4) for line in diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
+
+
 def _diff(diff: str, width: int, sign: Signs) -> list[Text]:
-    """The changed lines, without the headers that name files; spaces at the left tell Python's story and are kept."""
-    lines = [x.expandtabs(4) for x in diff.splitlines() if not x.startswith(("---", "+++", "@@"))]
+    lines = diff_lines(diff)
     shown: list[Text] = []
     for line in lines[:MOST_DIFF]:
         style = {"-": "red", "+": "green"}.get(line[:1], "dim")

@@ -26,6 +26,7 @@ from reports.signs import STATUS, UNICODE, clean, seconds
 from reports.subjects import VERDICTS, compared, figures_of, unsupported, verdict_of
 from reports.svg import PROPERTIES
 from reports.svg.theme import style as picture_style
+from reports.terminal import diff_lines
 
 __all__ = ["html"]
 
@@ -70,7 +71,7 @@ def html(data: Mapping[str, Any], history: Callable[[Mapping[str, Any]], Sequenc
         few=tables.FEW,
         some=tables.SOME,
         findings=_findings(data, columns, scenarios),
-        unsupported=_unsupported(data),
+        unsupported=unsupported(data) if "subjects" in data else [],
         packs=packs,
         histories=teller.raw,
     )
@@ -101,10 +102,9 @@ def _prose(text: object) -> Markup:
 
 
 def _diff(diff: str) -> list[tuple[str, str]]:
-    """The lines of a diff without the headers that name files, each with whether it came, went or stayed."""
+    """The lines of a diff, each with whether it came, went or stayed."""
     kinds = {"-": "went", "+": "came"}
-    lines = [line.expandtabs(4) for line in diff.splitlines() if not line.startswith(("---", "+++", "@@"))]
-    return [(kinds.get(line[:1], "stayed"), line) for line in lines]
+    return [(kinds.get(line[:1], "stayed"), line) for line in diff_lines(diff)]
 
 
 def _source(environment: Environment, name: str) -> Markup:
@@ -189,15 +189,3 @@ def _figures(scenarios: Sequence[tables.ScenarioRow], columns: Sequence[tables.C
         for cell in column.subject["cells"]
     ]
     return [(key, whose, "; ".join(f"{n} {v}" for n, v in figures)) for key, whose, figures in told if figures]
-
-
-def _unsupported(data: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Why what was not run: a reason, the scenarios, and whose they are."""
-    if "subjects" not in data:
-        return []
-    found = []
-    for reason, subjects in unsupported(data).items():
-        names = dict.fromkeys(name for scenarios in subjects.values() for name in scenarios)
-        whose = "all" if len(subjects) == len(data["subjects"]) else ", ".join(subjects)
-        found.append((reason, ", ".join(names), whose))
-    return found

@@ -110,11 +110,6 @@ class ArmShown:
     again: str
 
 
-def proofs(arm: Json) -> list[int]:
-    """The numbers of the events that prove an arm's anomalies."""
-    return sorted({n for anomaly in arm["anomalies"] for n in anomaly["events"]})
-
-
 def shown(
     arm: Json,
     history: Sequence[Event] | None,

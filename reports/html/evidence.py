@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,10 +11,11 @@ from markupsafe import Markup
 from reports.cross import again as cross_again
 from reports.events import Event
 from reports.findings import repeated
-from reports.html.arms import ArmShown, proofs, shown
+from reports.html.arms import ArmShown, shown
 from reports.html.links import followed, slug
 from reports.html.pack import packed_history
 from reports.html.tables import Cell, Column, arm_key, in_words, scenario_rows, side_of, stranger_cell
+from reports.outcome import cells_of, proofs
 from reports.subjects import again, why
 from reports.svg import Panel, svg
 
@@ -79,13 +79,7 @@ class Teller:
     def strangers(self, columns: Sequence[Column]) -> Iterator[Evidence]:
         """Of each subject in each scenario."""
         scenarios = {scenario["name"]: scenario for scenario in self.result["scenarios"]}
-        known, new = (
-            {
-                (one["subject"], one["profile"], one["scenario"]): one
-                for one in (self.result["expected"] or {}).get(key, [])
-            }
-            for key in ("known", "new")
-        )
+        known, new = cells_of(self.result, "known"), cells_of(self.result, "new")
         for column in columns:
             for cell in column.subject["cells"]:
                 scenario = scenarios[cell["scenario"]]
@@ -141,7 +135,7 @@ class Teller:
             for arm in arms
             if (history := histories[arm["id"]])
         ]
-        return Markup(_unstyled(svg(panels, width=WIDTH, standalone=False, id=id))) if panels else Markup()
+        return Markup(svg(panels, width=WIDTH, standalone=False, id=id)) if panels else Markup()
 
     def _arm(self, arm: Json, history: Sequence[Event] | None, scenario: Json, subject: Json | None = None) -> ArmShown:
         if subject is not None:
@@ -168,9 +162,3 @@ class Teller:
         told = [*(versions if isinstance(versions, Mapping) else self.result["environment"]).items()]
         told += [(key, value) for key, value in profile.items() if key not in ("about", "docs")]
         return told + [(key, value) for key, value in describe.items() if key != "subject"]
-
-
-def _unstyled(picture: str) -> str:
-    """A picture without styles of its own: the page has them once, and lets no element bring any."""
-    without = re.sub("<style>.*?</style>", "", picture, count=1, flags=re.DOTALL)
-    return re.sub('^(<svg[^>]*?) style="[^"]*"', r"\1", without)

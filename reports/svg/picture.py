@@ -25,8 +25,6 @@ HEAD = 30.0
 TICKS = 22.0
 BETWEEN = 22.0
 NARROWEST = 320
-LEGIBLE = 0.8
-"""An inlined picture shrinks to this share of its width, and no further: then the page scrolls."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,8 @@ def svg(panels: Sequence[Panel], *, width: int = 960, standalone: bool = True, i
     """The panels under one another, on one time axis in leases; 0 is each arm's first start of the job under test.
 
     `width` is in pixels, 320 at least. `standalone` makes a complete file, for a light page and for a dark one; else
-    it is an element for an HTML page, which follows the page's custom properties (`PROPERTIES`). `id` goes before all
-    ids in it, so that a page may have several.
+    it is an element for an HTML page, which has `theme.style` once for all of them, and `PROPERTIES`. `id` goes before
+    all ids in it, so that a page may have several.
     """
     broad = float(max(width, NARROWEST))
     prefix = re.sub(r"[^A-Za-z0-9_-]", lambda found: f".{ord(found[0]):x}", id) or "lp"
@@ -58,7 +56,8 @@ def svg(panels: Sequence[Panel], *, width: int = 960, standalone: bool = True, i
     said = [told_whole(story, panel.title, _events(panel)) for story, panel in zip(stories, panels, strict=True)]
     sheet.add("title", id=f"{prefix}-title").element.text = f"Timeline: {'; '.join(titles) or 'nothing to show'}"
     sheet.add("desc", id=f"{prefix}-desc").element.text = " ".join(said) or "There is nothing to show."
-    sheet.add("style").element.text = style(standalone)
+    if standalone:
+        sheet.add("style").element.text = style(standalone=True)
     hatch = f"{prefix}-hatch"
     pattern = sheet.add("defs").add(
         "pattern", id=hatch, width=7, height=7, patternUnits="userSpaceOnUse", patternTransform="rotate(45)"
@@ -82,7 +81,6 @@ def svg(panels: Sequence[Panel], *, width: int = 960, standalone: bool = True, i
         root.set("height", f"{height}")
     else:
         root.set("width", "100%")
-        root.set("style", f"min-width:{broad * LEGIBLE:.0f}px;max-width:{broad:.0f}px;height:auto")
     ElementTree.indent(root, "")
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 

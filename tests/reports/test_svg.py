@@ -19,7 +19,7 @@ import pytest
 from reports.svg import PROPERTIES, Panel, svg
 from reports.svg.letters import fit, width
 from reports.svg.room import Line, clusters, merged, spread
-from reports.svg.theme import COLOURS, FACES
+from reports.svg.theme import COLOURS, FACES, style
 from tests.reports import samples
 from tests.reports.samples import HISTORIES, History, ev, finished, header, ordered, outcome, started, worker
 from tests.reports.test_robust import spoil
@@ -219,7 +219,8 @@ def test_panels_have_one_axis() -> None:
 def test_a_page_gives_the_colours() -> None:
     picture = svg(PICTURES["late-finish"](), standalone=False, id="cell-7")
     assert "@media" not in picture
-    assert set(re.findall(r"var\((--lp-[a-z-]+)", picture)) <= set(PROPERTIES)
+    assert "<style" not in picture
+    assert set(re.findall(r"var\((--lp-[a-z-]+)", picture + style(standalone=False))) == set(PROPERTIES)
     assert set(re.findall(r'id="([^"]+)"', picture)) == {"cell-7-title", "cell-7-desc", "cell-7-hatch"}
     assert 'width="100%"' in picture
 
