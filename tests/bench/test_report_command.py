@@ -2,50 +2,28 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from bench import cli, cli_report, runner, runs
+from bench import cli_report, runner, runs
 from bench.history import dump
 from reports.html import html
 from reports.markdown import ROOM
 from reports.svg import Panel
 from tests.bench.test_runs import HEARTBEAT, RACE, Data, result, saved, with_arms
+from tests.command import Main, Said, main_in
 from tests.reports.results import arm, mixed, sound
 from tests.reports.samples import HISTORIES
 from tests.reports.validations import cell, subject, validation
 
 
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-
-Main = Callable[..., Said]
-
-
 @pytest.fixture
 def main(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Main:
     """The command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "measure", lambda seconds: 0.0)
     for name in ("GITHUB_STEP_SUMMARY", "COLUMNS", "LC_ALL", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-
-    def main(*arguments: str | Path) -> Said:
-        argv = [str(argument) for argument in arguments]
-        monkeypatch.setattr("sys.argv", ["leaseproof", *argv])
-        try:
-            code = cli.main(argv)
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Said(code, *capsys.readouterr())
-
-    return main
+    return main_in(tmp_path, capsys, monkeypatch)
 
 
 @pytest.fixture

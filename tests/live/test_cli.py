@@ -17,6 +17,7 @@ import reports
 from bench import cli, discover, runner
 from bench.discover import scenarios
 from bench.stalls import measure
+from tests.command import Main, Said, main_in
 from tests.live.conftest import LEASEPROOF, STALLED, leaseproof, password
 
 SCHEMA = json.loads((Path(reports.__file__).parent / "result.schema.json").read_text(encoding="utf-8"))
@@ -24,32 +25,10 @@ SCHEMA = json.loads((Path(reports.__file__).parent / "result.schema.json").read_
 pytestmark = pytest.mark.usefixtures("_signals")
 
 
-@dataclass(frozen=True)
-class Said:
-    code: int
-    out: str
-    err: str
-
-
-Main = Callable[..., Said]
-
-
 @pytest.fixture
 def main(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Main:
     """The command in this process, in a folder of its own, on a machine that does not stall."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "measure", lambda seconds: 0.0)
-
-    def main(*arguments: str | Path) -> Said:
-        argv = [str(argument) for argument in arguments]
-        monkeypatch.setattr("sys.argv", ["leaseproof", *argv])
-        try:
-            code = cli.main(argv)
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Said(code, *capsys.readouterr())
-
-    return main
+    return main_in(tmp_path, capsys, monkeypatch)
 
 
 def one_line(said: Said) -> str:

@@ -10,11 +10,12 @@ import pytest
 
 from bench.history import load
 from bench.verdict import judge
+from tests.command import Main, Said
 from tests.fakes import miniatures as fakes
 from tests.fakes.sane import Sane
 from tests.fakes.subjects import write
 from tests.live.conftest import leaseproof, password
-from tests.live.test_cli import Main, Said, main, one_line
+from tests.live.test_cli import main, one_line
 from tests.reports.test_subjects import VALIDATOR
 
 __all__ = ["main"]
