@@ -180,21 +180,28 @@ def heartbeat() -> History:
     )
 
 
+def paused_past_its_lease() -> History:
+    """A is paused in the middle of its job, B gets it, and A goes on."""
+    return [
+        *worker("A", 610, 0.01),
+        ev(0.05, "enqueued", job="job-1", role="job"),
+        started(0.2, "job-1", "A", 1),
+        ev(0.5, "fault", step=1, kind="pause", target="A", injected=True),
+        ev(0.51, "receipt", step=1, evidence={"pid": 610, "state": "T (stopped)"}),
+        ev(1.3, "reclaimed", jobs=["job-1"]),
+        *worker("B", 611, 1.2),
+        started(1.4, "job-1", "B", 2, 2),
+        ev(1.73, "renewed", worker="B", kept=["job-1"], lost=[]),
+        ev(1.8, "fault-ended", step=1),
+    ]
+
+
 def late_finish() -> History:
     """A pause past the lease: two executions at once, and the late finish is refused."""
     return ordered(
         [
             header("late-finish", "sound-fault"),
-            *worker("A", 610, 0.01),
-            ev(0.05, "enqueued", job="job-1", role="job"),
-            started(0.2, "job-1", "A", 1),
-            ev(0.5, "fault", step=1, kind="pause", target="A", injected=True),
-            ev(0.51, "receipt", step=1, evidence={"pid": 610, "state": "T (stopped)"}),
-            ev(1.3, "reclaimed", jobs=["job-1"]),
-            *worker("B", 611, 1.2),
-            started(1.4, "job-1", "B", 2, 2),
-            ev(1.73, "renewed", worker="B", kept=["job-1"], lost=[]),
-            ev(1.8, "fault-ended", step=1),
+            *paused_past_its_lease(),
             ev(1.82, "renewed", worker="A", kept=[], lost=["job-1"]),
             finished(1.9, "job-1", "A", 1),
             outcome(1.91, "job-1", "A", 1, accepted=False),
@@ -224,16 +231,7 @@ def late_finish_twin() -> History:
     return ordered(
         [
             header("late-finish", "CompleteByAnyone-fault"),
-            *worker("A", 610, 0.01),
-            ev(0.05, "enqueued", job="job-1", role="job"),
-            started(0.2, "job-1", "A", 1),
-            ev(0.5, "fault", step=1, kind="pause", target="A", injected=True),
-            ev(0.51, "receipt", step=1, evidence={"pid": 610, "state": "T (stopped)"}),
-            ev(1.3, "reclaimed", jobs=["job-1"]),
-            *worker("B", 611, 1.2),
-            started(1.4, "job-1", "B", 2, 2),
-            ev(1.73, "renewed", worker="B", kept=["job-1"], lost=[]),
-            ev(1.8, "fault-ended", step=1),
+            *paused_past_its_lease(),
             finished(1.9, "job-1", "A", 1),
             outcome(1.91, "job-1", "A", 1),
             finished(2.7, "job-1", "B", 2),
