@@ -37,9 +37,12 @@ class RunDir:
         self.id = path.name
 
     @classmethod
-    def create(cls) -> "RunDir":
-        """Makes a folder of mode 0700 below the user's own; raises RunDirError where that is not safe."""
-        places = _places()
+    def create(cls, memory: bool = True) -> "RunDir":
+        """Makes a folder of mode 0700 below the user's own, in `memory` where there is room for it.
+
+        Raises RunDirError where that is not safe.
+        """
+        places = _places() if memory else _places()[-1:]
         roomy = [place for place in places if shutil.disk_usage(place).free >= ROOM]
         path = _make((roomy or places[-1:])[0])
         lock = os.open(path / "owner.json", os.O_WRONLY | os.O_CREAT, 0o600)  # never closed: held as long as we live

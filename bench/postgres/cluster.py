@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import threading
 import time
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -45,7 +46,9 @@ _LOCAL = {
 class Cluster(Server):
     """A server that the bench owns, in one folder: `data`, `log`."""
 
-    def __init__(self, binaries: Binaries, who: Account, home: Path, env: dict[str, str]) -> None:
+    def __init__(
+        self, binaries: Binaries, who: Account, home: Path, env: dict[str, str], settings: Mapping[str, str]
+    ) -> None:
         self.kind = binaries.kind
         self.version = binaries.version
         self.data = home / "data"
@@ -54,6 +57,7 @@ class Cluster(Server):
         self._account = who
         self._home = home
         self._env = env
+        self._given = settings
         self._port = 0
         self._admin = ""
         self._process: subprocess.Popen[bytes] | None = None
@@ -103,7 +107,7 @@ class Cluster(Server):
         return sql.create_database(self._admin, name)
 
     def private(self, run_dir: Path) -> "Cluster":
-        return _new(self._binaries, self._account, run_dir, self._env)
+        return _new(self._binaries, self._account, run_dir, self._env, self._given)
 
     def drop(self, dsn: str) -> None:
         sql.drop_database(self._admin, dsn)
@@ -137,7 +141,7 @@ class Cluster(Server):
             self._settings = sql.settings(connection)
 
     def _configure(self) -> None:
-        values = {**THROWAWAY, **_LOCAL, "port": str(self._port)}
+        values = {**self._given, **_LOCAL, "port": str(self._port)}
         if self._binaries.major >= 16:
             values["scram_iterations"] = "1"  # the password is random: stretching it only slows each connection
         lines = [f"{key} = '{value}'\n" for key, value in values.items()]
@@ -161,18 +165,20 @@ class Cluster(Server):
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-5:])
 
 
-def start(binaries: Binaries, run_dir: Path) -> Cluster:
+def start(binaries: Binaries, run_dir: Path, settings: Mapping[str, str] = THROWAWAY) -> Cluster:
     """A new cluster in a folder of its own below `run_dir`; or PostgresError, and nothing left."""
     who = account.choose(binaries)
     binaries = who.reachable(binaries, run_dir)
     env = {key: value for key, value in os.environ.items() if not key.startswith("PG")}
     env["LEASEPROOF_RUN"] = run_dir.name  # by this the janitor finds what never came so far as postmaster.pid
-    return _new(binaries, who, run_dir, env)
+    return _new(binaries, who, run_dir, env, settings)
 
 
-def _new(binaries: Binaries, who: Account, run_dir: Path, env: dict[str, str]) -> Cluster:
+def _new(
+    binaries: Binaries, who: Account, run_dir: Path, env: dict[str, str], settings: Mapping[str, str]
+) -> Cluster:
     home = who.home(run_dir, f"postgres-{secrets.token_hex(3)}")
-    cluster = Cluster(binaries, who, home, env)
+    cluster = Cluster(binaries, who, home, env, settings)
     kept = template.path(binaries, who)
     try:
         if template.copy(kept, who, home):
