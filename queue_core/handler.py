@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import psycopg
 
+from queue_core.flag import Flag
 from queue_core.queue import Job
 
 
@@ -34,7 +35,7 @@ class Context:
 
     worker: str
     """The worker's name."""
-    lost: threading.Event
+    lost: Flag
     """Set once the worker can't count on the job any more: its lease is over, or another's. Make no effect now."""
     stopping: threading.Event
     """Set once the worker is draining: a long handler may come to an end of its own."""

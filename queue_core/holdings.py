@@ -7,20 +7,21 @@ waits, the heartbeat and the watch note what is kept and what is lost.
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from queue_core.handler import Context
+from queue_core.flag import Flag
 from queue_core.queue import Job
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Task:
     """A job held by a worker, and how far it has got."""
 
     job: Job
-    context: Context
     deadline: float
     """When the lease is over by this machine's monotonic clock, in seconds, if it is not renewed before."""
+    lost: Flag = field(default_factory=Flag)
+    """Set once the worker can't count on it any more."""
     gone: bool = False
     """Whether the database has said that it is lost."""
     started: bool = False
@@ -77,7 +78,8 @@ class Holdings:
         """
         while True:
             with self._change:
-                self._change.wait_for(lambda: self._over.is_set() or (self._waiting and may_start()))
+                while not (self._over.is_set() or (self._waiting and may_start())):
+                    self._change.wait()
                 if self._over.is_set():
                     return None
                 if _is_late(self._waiting[0], overdue):
@@ -134,20 +136,21 @@ class Holdings:
         with self._change:
             for task in self._tasks.values():
                 task.settling = True
-                task.context.lost.set()
+                task.lost.set()
 
-    def forget(self, job: Job) -> None:
-        """Hold a job no longer: its fate is known."""
+    def forget(self, jobs: Iterable[Job]) -> None:
+        """Hold jobs no longer: their fate is known."""
         with self._change:
-            del self._tasks[job]
+            for job in jobs:
+                del self._tasks[job]
 
     def _lose(self, task: Task) -> None:
         """Count on a job no longer: its handler is told, and one that has not started never will."""
-        task.context.lost.set()
+        task.lost.set()
         if not task.started:
             self._waiting.remove(task)
             del self._tasks[task.job]
 
 
 def _is_late(task: Task, overdue: Callable[[float], bool]) -> bool:
-    return not task.settling and not task.context.lost.is_set() and overdue(task.deadline)
+    return not task.settling and not task.lost.is_set() and overdue(task.deadline)

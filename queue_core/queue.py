@@ -9,10 +9,11 @@ for its own claim, and a claim that is over is refused, whoever made it.
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, ClassVar, LiteralString
+from operator import attrgetter
+from typing import Any, ClassVar, LiteralString, NamedTuple
 
 import psycopg
 from psycopg.rows import class_row, scalar_row, tuple_row
@@ -25,6 +26,9 @@ CHANNEL: LiteralString = "queue_core"
 """Where an enqueue is announced, with the name of its queue, for workers that listen."""
 
 _log = logging.getLogger("queue_core")
+
+_by_turn = attrgetter("turn", "id")
+_by_claim = attrgetter("id", "claim")
 
 
 @dataclass(frozen=True)
@@ -46,26 +50,31 @@ class NewJob:
     """Of the payload's form: a worker of an older release leaves it alone."""
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """One claim of a job. Two are equal if they are the same claim of the same job."""
 
     id: int
     claim: int
     """The claim number, by which the worker's later statements are fenced."""
-    queue: str = field(compare=False)
-    kind: str = field(compare=False)
-    payload: Any = field(compare=False)
-    version: int = field(compare=False)
+    queue: str
+    kind: str
+    payload: Any
+    version: int
     """Of the payload's form."""
-    priority: int = field(compare=False)
-    run_at: datetime = field(compare=False)
+    priority: int
+    run_at: datetime
     """When the job became due."""
-    turn: datetime = field(compare=False)
+    turn: datetime
     """Its place in the order of the claims."""
-    attempt: int = field(compare=False)
+    attempt: int
     """Counted from 1, this one included."""
-    max_attempts: int = field(compare=False)
+    max_attempts: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and self.id == other.id and self.claim == other.claim
+
+    def __hash__(self) -> int:
+        return self.id
 
 
 class Queue:
@@ -304,10 +313,10 @@ class Queue:
         Only payloads up to `version` are claimed.
         """
         params = {"worker": worker, "limit": limit, "lease": lease, "queue": queue, "version": version}
-        with self.connection.cursor(row_factory=class_row(Job)) as cursor:
-            jobs = cursor.execute(self.CLAIM, params).fetchall()
+        with self.connection.cursor(row_factory=tuple_row) as cursor:
+            rows = cursor.execute(self.CLAIM, params).fetchall()
         # RETURNING promises no order.
-        return sorted(jobs, key=lambda job: (job.turn, job.id))
+        return sorted(map(Job._make, rows), key=_by_turn)
 
     def heartbeat(self, worker: str, held: Collection[Job], lease: float) -> set[Job]:
         """Renew the leases of the jobs held, to `lease` seconds from now.
@@ -384,8 +393,16 @@ class Queue:
         if not jobs:
             return set()
         # In the order of their ids, so that two statements over the same jobs hardly ever deadlock.
-        ordered = sorted(jobs, key=lambda job: (job.id, job.claim))
-        params = {"worker": worker, "ids": [job.id for job in ordered], "claims": [job.claim for job in ordered]}
+        ordered = sorted(jobs, key=_by_claim)
+        own = {"ids": _array([job.id for job in ordered]), "claims": _array([job.claim for job in ordered])}
         with self.connection.cursor(row_factory=tuple_row) as cursor:
-            taken = set(cursor.execute(statement, params | more))
+            cursor.execute(statement, {"worker": worker, **own, **more})
+            if cursor.rowcount == len(ordered):
+                return set(ordered)
+            taken = set(cursor)
         return {job for job in ordered if (job.id, job.claim) in taken}
+
+
+def _array(numbers: Iterable[int]) -> str:
+    """An array as PostgreSQL reads it: a tenth of what the driver needs for a list of numbers, one by one."""
+    return f"{{{','.join(map(str, numbers))}}}"

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
@@ -34,6 +34,9 @@ DRAINED: Final = 0
 
 FORCED: Final = 75
 """Exit code of a worker that had to give back jobs that were still running (EX_TEMPFAIL: they will be tried again)."""
+
+FEW: Final = 10
+"""Jobs that are not claimed in two halves: what a smaller claim costs is more than what can run beside it."""
 
 if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
@@ -204,8 +207,12 @@ class Worker:
         return self._reconnect.delay(failures)
 
     def room(self) -> int:
-        """How many more jobs to claim."""
-        return self.slots + self.prefetch - len(self._holdings)
+        """How many more jobs to claim now.
+
+        Of many that may be held it is half at a time: one half runs while the other is finished and replaced.
+        """
+        most = self.slots + self.prefetch
+        return min(most - len(self._holdings), max(self.slots, FEW, (most + 1) // 2))
 
     def upgrade(self, job: Job) -> Job:
         """A job whose payload is of this worker's own version, whatever release put it in."""
@@ -215,7 +222,7 @@ class Worker:
                 raise Permanent(
                     f"no upgrade from version {job.version} of the payload, and this worker reads {self.version}"
                 )
-            job = replace(job, payload=step(job.payload), version=job.version + 1)
+            job = job._replace(payload=step(job.payload), version=job.version + 1)
         return job
 
     def effect_key(self, job: Job) -> str:
@@ -318,19 +325,18 @@ class Worker:
         done = [job for job, error in self._crew.ended.items() if error is None]
         if done:
             accepted = self._main.open().complete(self.name, done)
+            self._forget(done)
             for job in done:
-                self._forget(job)
                 self._tell(self.observer.outcome, job, job in accepted)
         for job, error in [(job, error) for job, error in self._crew.ended.items() if error is not None]:
             taken = self._main.open().fail(self.name, job, error_text(error), self.retry_in(job, error))
-            self._forget(job)
+            self._forget([job])
             self._tell(self.observer.outcome, job, taken)
 
     def _give_back(self) -> None:
         if unstarted := self._holdings.withdraw():
             self.release_unstarted(unstarted)
-            for job in unstarted:
-                self._forget(job)
+            self._forget(unstarted)
 
     def _claim(self) -> int:
         """Fill the room there is. Returns how many jobs were claimed."""
@@ -341,17 +347,16 @@ class Worker:
         jobs = self._main.open().claim(self.name, room, self.lease, self.queue, self.version)
         if jobs:
             self._tell(self.observer.claimed, jobs)
-            self._holdings.add([Task(job, self._context(job), began + self.lease) for job in jobs])
+            self._holdings.add([Task(job, began + self.lease) for job in jobs])
+            if len(jobs) == room and self.room() > 0:
+                self._crew.wake()  # there may be more, and nothing else may come to tell so
         return len(jobs)
 
-    def _context(self, job: Job) -> Context:
-        key = self.effect_key(job)
-        return Context(self.name, threading.Event(), self._stopping, key, lambda: self.pool.connection())
-
-    def _forget(self, job: Job) -> None:
-        """Hold a job no longer: its fate is known."""
-        self._holdings.forget(job)
-        self._crew.ended.pop(job, None)
+    def _forget(self, jobs: list[Job]) -> None:
+        """Hold jobs no longer: their fate is known."""
+        self._holdings.forget(jobs)
+        for job in jobs:
+            self._crew.ended.pop(job, None)
 
     def _force(self) -> int:
         """Stop now: whoever is still running is told, then given back."""
@@ -389,9 +394,13 @@ class Worker:
         for number in range(self.slots):
             self._crew.start(f"slot-{number}", self._slot, awaited=False)
 
+    def _connection(self) -> AbstractContextManager[psycopg.Connection[Any]]:
+        return self.pool.connection()
+
     def _slot(self) -> None:
         while task := self._holdings.take(self.may_start, self.overdue):
-            error = self.execute(task.job, task.context)
+            context = Context(self.name, task.lost, self._stopping, self.effect_key(task.job), self._connection)
+            error = self.execute(task.job, context)
             task.settling = True
             self._crew.end(task.job, error)
 

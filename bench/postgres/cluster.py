@@ -174,9 +174,7 @@ def start(binaries: Binaries, run_dir: Path, settings: Mapping[str, str] = THROW
     return _new(binaries, who, run_dir, env, settings)
 
 
-def _new(
-    binaries: Binaries, who: Account, run_dir: Path, env: dict[str, str], settings: Mapping[str, str]
-) -> Cluster:
+def _new(binaries: Binaries, who: Account, run_dir: Path, env: dict[str, str], settings: Mapping[str, str]) -> Cluster:
     home = who.home(run_dir, f"postgres-{secrets.token_hex(3)}")
     cluster = Cluster(binaries, who, home, env, settings)
     kept = template.path(binaries, who)

@@ -225,7 +225,7 @@ class TestOwner:
 
     def test_heartbeat_tells_two_claims_of_one_job_apart(self, queue: Queue) -> None:
         stale = self.over(queue)
-        (own,) = [Job(**{**vars(stale), "claim": stale.claim + 1})]
+        (own,) = [stale._replace(claim=stale.claim + 1)]
         assert queue.heartbeat("a", [stale, own], LONG) == {own}
 
     def test_complete(self, queue: Queue) -> None:
