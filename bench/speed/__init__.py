@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bench.speed.figures import Measure
 
-MEASURES = ("drain", "enqueue", "latency", "growth", "cost", "storm", "witness", "own", "lease")
+MEASURES = ("drain", "peers", "enqueue", "latency", "growth", "cost", "storm", "witness", "own", "lease")
 """Each is a file here."""
 
 

@@ -168,3 +168,5 @@ class Measure:
     name: str
     about: str
     run: Callable[[Ground], Result]
+    services: tuple[str, ...] = ()
+    """What its contenders need beside PostgreSQL, where it can be had."""

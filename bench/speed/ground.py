@@ -55,7 +55,7 @@ class Ground:
     rounds: int
     scale: float
     tell: Callable[[str], None]
-    _numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    numbers: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     def amount(self, full: int, least: int = 1) -> int:
         """So many of something, at this scale."""
@@ -64,7 +64,7 @@ class Ground:
     @contextmanager
     def database(self, synchronous_commit: bool = True) -> Iterator[str]:
         """A fresh database, as a DSN that a superuser has; gone afterwards."""
-        dsn = self.server.create_database(f"speed_{next(self._numbers)}")
+        dsn = self.server.create_database(f"speed_{next(self.numbers)}")
         try:
             setting = "on" if synchronous_commit else "off"
             with sql.session(dsn) as connection:
