@@ -8,6 +8,7 @@ Each claim of a job has a number, one higher than the last. It is the *fence*: w
 for its own claim, and a claim that is over is refused, whoever made it.
 """
 
+import json
 import logging
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from typing import Any, ClassVar, LiteralString, NamedTuple
 
 import psycopg
 from psycopg.rows import class_row, scalar_row, tuple_row
-from psycopg.types.json import Jsonb
 
 from queue_core import metrics, schema
 from queue_core.metrics import Limits, Stats
@@ -296,14 +296,14 @@ class Queue:
 
     def _columns(self, jobs: Sequence[NewJob]) -> dict[str, Any]:
         return {
-            "kinds": [job.kind for job in jobs],
-            "payloads": [Jsonb(job.payload) for job in jobs],
-            "versions": [job.version for job in jobs],
-            "keys": [job.key for job in jobs],
-            "queues": [job.queue for job in jobs],
-            "priorities": [job.priority for job in jobs],
-            "delays": [float(job.delay) for job in jobs],
-            "max_attempts": [job.max_attempts for job in jobs],
+            "kinds": _texts([job.kind for job in jobs]),
+            "payloads": _texts([json.dumps(job.payload) for job in jobs]),
+            "versions": _array([job.version for job in jobs]),
+            "keys": _texts([job.key for job in jobs]),
+            "queues": _texts([job.queue for job in jobs]),
+            "priorities": _array([job.priority for job in jobs]),
+            "delays": _array([job.delay for job in jobs]),
+            "max_attempts": _array([job.max_attempts for job in jobs]),
             "aging": self.aging,
         }
 
@@ -403,6 +403,18 @@ class Queue:
         return {job for job in ordered if (job.id, job.claim) in taken}
 
 
-def _array(numbers: Iterable[int]) -> str:
-    """An array as PostgreSQL reads it: a tenth of what the driver needs for a list of numbers, one by one."""
+# Arrays as PostgreSQL reads them: a tenth of what the driver needs, which looks at each element on its own.
+
+
+def _array(numbers: Iterable[float]) -> str:
     return f"{{{','.join(map(str, numbers))}}}"
+
+
+def _texts(texts: Iterable[str | None]) -> str:
+    return f"{{{','.join(map(_quoted, texts))}}}"
+
+
+def _quoted(text: str | None) -> str:
+    if text is None:
+        return "NULL"
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
