@@ -191,13 +191,14 @@ def script(batch: int) -> str:
 
     The claim's answer is gathered into two arrays, since pgbench can't keep more than one row.
     """
-    claim = filled(Queue.CLAIM, worker="'pgbench'", limit=str(batch), lease="30", queue="'default'", version="1")
-    complete = filled(Queue.COMPLETE, worker="'pgbench'", ids=":ids", claims=":claims")
+    constants = {"worker": "'pgbench'", "queue": "'default'", "turn": "'-infinity'"}
+    claim = filled(Queue.CLAIM, constants | {"limit": str(batch), "lease": "30", "version": "1", "id": "0"})
+    complete = filled(Queue.COMPLETE, constants | {"ids": ":ids", "claims": ":claims"})
     arrays = "coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(claim), '{}') AS claims"
     return f"WITH got AS ({claim}) SELECT {arrays} FROM got \\gset\n{complete};\n"
 
 
-def filled(statement: str, **values: str) -> str:
+def filled(statement: str, values: Mapping[str, str]) -> str:
     """A statement with its parameters filled in, on one line, as pgbench wants it."""
     one_line = " ".join(line.split("--")[0].strip() for line in statement.splitlines())
     return re.sub(r"%\((\w+)\)s", lambda name: values[name[1]], one_line).strip()

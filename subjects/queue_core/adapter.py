@@ -31,6 +31,7 @@ from queue_core import (
     Scheduler,
     Worker,
 )
+from queue_core.place import HEAD
 
 KIND = "puppet"
 
@@ -165,7 +166,7 @@ class Control:
 
         The second of two is told: the first also fills this session's caches, which a worker's has filled long ago.
         """
-        params = {"worker": "nobody", "limit": 1, "lease": 60.0, "queue": "default", "version": 1}
+        params = {"worker": "nobody", "limit": 1, "lease": 60.0, "queue": "default", "version": 1, **HEAD}
         connection = self.queue.connection
         explain = b"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + self.queue.CLAIM.encode()
         for _ in range(2):

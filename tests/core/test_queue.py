@@ -11,6 +11,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from queue_core import Backoff, Job, NewJob, Queue
+from queue_core.place import HEAD
 from tests.core.helpers import expire, row
 
 LONG = 600.0
@@ -192,7 +193,7 @@ class TestClaim:
         queue.connection.execute("INSERT INTO jobs (kind, state) SELECT 'x', 'done' FROM generate_series(1, 5000)")
         queue.enqueue("x")
         queue.connection.execute("ANALYZE jobs")
-        params = {"worker": "a", "limit": 1, "lease": LONG, "queue": "default", "version": 1}
+        params = {"worker": "a", "limit": 1, "lease": LONG, "queue": "default", "version": 1, **HEAD}
         plan = queue.connection.execute("EXPLAIN " + Queue.CLAIM, params).fetchall()
         assert "jobs_ready" in str(plan)
         assert "Seq Scan" not in str(plan)
