@@ -5,7 +5,7 @@ BIN := .venv/bin
 SCENARIOS := $(patsubst scenarios/%.py,%,$(filter-out %/__init__.py,$(wildcard scenarios/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help matrix cross matrix-subjects artifacts artifacts-check list test lint format doctor clean
+.PHONY: help matrix cross matrix-subjects artifacts artifacts-check bench list test lint format doctor clean
 
 help: ## this list
 	@echo "leaseproof, a proof bench for job queues"
@@ -29,6 +29,9 @@ artifacts: $(BIN)/.run ## run the article's demonstrations, and write docs/artif
 
 artifacts-check: $(BIN)/.run ## run them, and say whether a fact has changed
 	@$(BIN)/leaseproof artifacts --check $(ARGS)
+
+bench: $(BIN)/.run ## measure how fast it is, side by side with pgbench and with other queues
+	@$(BIN)/leaseproof bench $(ARGS)
 
 subject-%: $(BIN)/.run
 	@$(BIN)/leaseproof make $* $(ARGS)

@@ -16,6 +16,7 @@ from rich.console import Console
 
 from bench import (
     cli_artifacts,
+    cli_bench,
     cli_offline,
     cli_options,
     cli_report,
@@ -164,6 +165,7 @@ def _parser() -> argparse.ArgumentParser:
     cli_validate.add(commands, cli_options.validating, cli_options.settings, _carry_out)
     cli_artifacts.add(commands, _carry_out)
     cli_report.add(commands, cli_options.outputs)
+    cli_bench.add(commands, cli_options.outputs, _command)
 
     command = commands.add_parser("doctor", help="what this machine has, what is missing, and how to get it")
     cli_options.outputs(command)
