@@ -140,7 +140,7 @@ def _list(options: argparse.Namespace, names: Sequence[str]) -> int:
     if options.json:
         print(json.dumps(found, ensure_ascii=False, indent=1))
     else:
-        print("\n".join(f"{name}\n    {about}" for name, about in found.items()))
+        print("\n".join(f"{name}\n    {' '.join(about.split())}" for name, about in found.items()))
     return 0
 
 
