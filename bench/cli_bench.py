@@ -198,7 +198,7 @@ def _one(measure: Measure, options: argparse.Namespace, watcher: Console, out: P
     started, began = datetime.now(UTC), time.monotonic()
     with (
         told(watcher, measure.name) as tell,
-        ground(options.postgres, options.rounds, options.scale, tell) as place,
+        ground(options.postgres, options.rounds, options.scale, tell, measure.services) as place,
     ):
         try:
             found = measure.run(place)

@@ -16,7 +16,6 @@ import psutil
 from bench import services
 from bench.janitor import MARK, Janitor
 from bench.postgres import PostgresError, binaries, cluster, sql
-from bench.postgres.base import Unavailable
 from bench.postgres.binaries import Binaries
 from bench.postgres.cluster import THROWAWAY, Cluster
 from bench.rundir import RunDir, sweep
@@ -136,9 +135,8 @@ def ground(
         programs = _find(spec)
         server = cluster.start(programs, run_dir.path, SETTINGS)
         stack.callback(server.stop)
-        others = Services()
-        if needed:
-            others = stack.enter_context(services.started(needed, {}, run_dir.path, janitor.tell_service))
+        there = [name for name, found, _ in services.survey() if found and name in needed]
+        others = stack.enter_context(services.started(there, {}, run_dir.path, janitor.tell_service))
         yield Ground(server, programs, run_dir, others, rounds, scale, tell)
 
 
@@ -147,5 +145,5 @@ def _find(spec: str) -> Binaries:
         return binaries.find(spec)
     try:
         return binaries.find("embedded")
-    except Unavailable:
+    except PostgresError:
         return binaries.find("system")
