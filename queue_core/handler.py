@@ -4,8 +4,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import psycopg
 
@@ -29,8 +28,7 @@ class RateLimited(Transient):
         self.retry_after = retry_after
 
 
-@dataclass(frozen=True)
-class Context:
+class Context(NamedTuple):
     """What a handler may want to know beside its job."""
 
     worker: str
