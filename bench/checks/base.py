@@ -44,10 +44,13 @@ def executions(events: Sequence[Event]) -> list[Execution]:
     """All executions in the order of their starts.
 
     None outlives its process: that this was reaped may be written before the puppet's last word, or before its silence
-    is noticed.
+    is noticed. Of a tree that was killed as one, nothing outlives the process at its top.
     """
     endings = {event["execution"]: i for i, event in enumerate(events) if event["event"] in ENDINGS}
     exits = {event["pid"]: i for i, event in of_kind(events, "exited")}
+    killed = (event["evidence"] for _, event in of_kind(events, "receipt") if "status" in event["evidence"])
+    for top, *others in (evidence["pids"] for evidence in killed if "pids" in evidence):
+        exits |= {pid: exits[top] for pid in others if pid not in exits}
     found = []
     for i, event in of_kind(events, "started"):
         end = endings.get(event["execution"], len(events))

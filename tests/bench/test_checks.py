@@ -624,6 +624,11 @@ LATE_FINISH_REFUSED = [
         late_finish_refused, "done after the owner's finish", [*LOST, a.finished, b.finished, b.accepted, row("done")]
     ),
     sane(late_finish_refused, "another job is done", [*LOST, a.finished, row("done", job="other"), b.finished]),
+    sane(
+        late_finish_refused,
+        "it has failed, and somebody came after the owner",
+        [*LOST, a.finished, c.started, row("failed"), b.finished],
+    ),
     sane(late_finish_refused, "the owner's own finish, and no other, is accepted", [*LOST, a.finished, b.accepted]),
     sane(
         late_finish_refused,
@@ -961,6 +966,23 @@ MISJUDGED_ONCE = [
     (
         "a death is reaped before it is witnessed, and the next one begins between",
         sane(no_overlap, "reaped, and then begun by another", [a.started, exited("A", KILLED), b.started, a.died]),
+    ),
+    (
+        "a tree is killed, its top is reaped first, and the next one begins before the death below is witnessed",
+        sane(
+            no_overlap,
+            "the process that ran it was of the tree",
+            [a.started, exited("A", KILLED, pid=9), b.started, a.died, receipt(pids=[9, 1], status=KILLED)],
+        ),
+    ),
+    (
+        "as above, and what ran it was not of the tree",
+        wrong(
+            no_overlap,
+            "it outlived the tree",
+            [a.started, exited("A", KILLED, pid=9), b.started, a.died, receipt(pids=[9, 8], status=KILLED)],
+            ("double-execution", 1, 3),
+        ),
     ),
     (
         "as above, with nothing that gave the job back",
