@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from bench.speed.drain import CORE
 from bench.speed.figures import (
     Cell,
     Chart,
@@ -24,6 +23,8 @@ from bench.speed.figures import (
 )
 from bench.speed.ground import Ground
 from bench.speed.queues import Drain, Setting
+
+CORE = "queue_core"
 
 GOALS = {
     "pgmq": 1.0,

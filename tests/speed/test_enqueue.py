@@ -6,11 +6,11 @@ import pytest
 
 from bench.postgres import sql
 from bench.speed import measure
-from bench.speed.enqueue import COPIED, CORE, GOAL, LIMIT, contenders
 from bench.speed.figures import AGAIN
 from bench.speed.ground import Ground, ground
-from bench.speed.puts import EnqueueError, Lot, Place
 from queue_core import Queue
+from subjects.queue_core.speed.enqueue import COPIED, CORE, GOAL, LIMIT, contenders
+from subjects.queue_core.speed.puts import EnqueueError, Lot, Place
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.speed import claims, measure
+from bench.speed import measure
 from bench.speed.figures import AGAIN
 from bench.speed.ground import Ground, ground
-from bench.speed.grown import EMPTY, OLD, SNAPSHOT_FREE, STEPS
 from queue_core import Queue
+from subjects.queue_core.speed import claims
+from subjects.queue_core.speed.grown import EMPTY, OLD, SNAPSHOT_FREE, STEPS
 
 INDEXES = {"jobs_ready", "jobs_pkey"}
 
@@ -87,7 +88,7 @@ def test_an_old_snapshot_keeps_what_claims_then_pass_over(queue: Queue, dsn: str
 def test_claimers_get_each_job_once(small: Ground, queue: Queue, dsn: str) -> None:
     claims.fill(queue, "queued", 40)
     done = subprocess.run(
-        [sys.executable, "-m", "bench.speed.claimers", "3", "5"],
+        [sys.executable, "-m", "subjects.queue_core.speed.claimers", "3", "5"],
         env=small.environment({"LEASEPROOF_POSTGRES": dsn}),
         capture_output=True,
         check=True,

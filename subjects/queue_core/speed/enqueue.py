@@ -25,8 +25,8 @@ from bench.speed.figures import (
     spread,
 )
 from bench.speed.ground import Ground
-from bench.speed.puts import JOB, Lot, Place, copy, parameters
 from queue_core import Queue
+from subjects.queue_core.speed.puts import JOB, Lot, Place, copy, parameters
 
 CORE, DRIVER, COPIED, LIMIT = "queue_core", "psycopg", "psycopg, COPY with ids", "psql, COPY"
 MODES = ("prepared", "extended")

@@ -21,7 +21,8 @@ from bench.speed.figures import (
     spread,
 )
 from bench.speed.ground import Ground
-from bench.speed.queues import Drain, Limit, Setting
+from bench.speed.queues import Drain, Setting
+from subjects.queue_core.speed.limit import Limit
 
 CORE, LIMIT = "queue_core", "pgbench"
 GOAL = 0.75

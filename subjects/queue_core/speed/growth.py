@@ -13,12 +13,23 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, get_args
 
-from bench.speed import claims, grown
-from bench.speed.claims import State
 from bench.speed.figures import AGAIN, Contender, Measure, Result, Sample, alternate
 from bench.speed.ground import Ground
-from bench.speed.grown import CLAIMERS, EMPTY, LIMIT, OLD, QUIET, RETAINED, SNAPSHOT_FREE, Churned, at, depth
 from queue_core import Queue, Retention
+from subjects.queue_core.speed import claims, grown
+from subjects.queue_core.speed.claims import State
+from subjects.queue_core.speed.grown import (
+    CLAIMERS,
+    EMPTY,
+    LIMIT,
+    OLD,
+    QUIET,
+    RETAINED,
+    SNAPSHOT_FREE,
+    Churned,
+    at,
+    depth,
+)
 
 DEPTHS = (10**4, 10**5, LIMIT)
 DEEPEST = 10**7
@@ -110,7 +121,7 @@ def _crowd(ground: Ground) -> list[Sample]:
         each = -(-amount // claimers)
         claims.fill(queue, "queued", each * claimers + 1000)
         done = subprocess.run(
-            [sys.executable, "-m", "bench.speed.claimers", str(claimers), str(each)],
+            [sys.executable, "-m", "subjects.queue_core.speed.claimers", str(claimers), str(each)],
             env=ground.environment({"LEASEPROOF_POSTGRES": dsn}),
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from bench.speed.claims import State
 from bench.speed.figures import (
     AGAIN,
     Cell,
@@ -22,6 +21,7 @@ from bench.speed.figures import (
     spread,
 )
 from queue_core import NewJob
+from subjects.queue_core.speed.claims import State
 
 NOOP = NewJob("noop")
 EMPTY = "empty"

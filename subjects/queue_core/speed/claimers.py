@@ -1,4 +1,6 @@
-"""Claimers at once, each a process with a connection of its own: `python -m bench.speed.claimers CLAIMERS CLAIMS`.
+"""Claimers at once, each a process with a connection of its own.
+
+    python -m subjects.queue_core.speed.claimers CLAIMERS CLAIMS
 
 Each claims and finishes CLAIMS jobs in LEASEPROOF_POSTGRES, one at a time, all from the same moment on. Printed is, as
 JSON, the `seconds` that all took together and the `ms` of all claims.
@@ -10,7 +12,7 @@ import sys
 import time
 import traceback
 
-from bench.speed.claims import claim, opened
+from subjects.queue_core.speed.claims import claim, opened
 
 
 def main() -> None:
