@@ -130,7 +130,7 @@ def _bench(options: argparse.Namespace, typed: Callable[[], str]) -> int:
     measured.check(options.measures)
     names = list(dict.fromkeys(options.measures))
     if options.list:
-        return _list(options, names or speed.MEASURES)
+        return _list(options, names or list(speed.MEASURES))
     chosen = names or [name for name in speed.MEASURES if name not in LONG]
     return _measure(options, [speed.measure(name) for name in chosen], typed())
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _CORE = "subjects.queue_core.speed"
 
-_FILES = {
+MEASURES = {
     "drain": f"{_CORE}.drain",
     "peers": f"{__name__}.peers",
     "enqueue": f"{_CORE}.enqueue",
@@ -26,12 +26,10 @@ _FILES = {
     "own": f"{__name__}.own",
     "lease": f"{__name__}.lease",
 }
-
-MEASURES = tuple(_FILES)
-"""Their names."""
+"""The file of each."""
 
 
 def measure(name: str) -> Measure:
     """One of MEASURES, imported when it is asked for."""
-    found: Measure = import_module(_FILES[name]).MEASURE
+    found: Measure = import_module(MEASURES[name]).MEASURE
     return found
