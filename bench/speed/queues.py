@@ -16,6 +16,7 @@ from bench.children import kill_tree
 from bench.services import variable
 from bench.speed.figures import AGAIN, Contender, Missing
 from bench.speed.ground import Ground
+from bench.speed.programs import program
 from bench.subject import Subject
 
 WITHIN = 300.0
@@ -55,7 +56,7 @@ class Drain:
     def __init__(self, ground: Ground, name: str) -> None:
         self._ground = ground
         self.subject: Subject = discover.subject(name)
-        self._argv = _argv(self.subject)
+        self._argv = program(self.subject, "drain")
         missing = [each for each in self.subject.services if each not in _there(ground)]
         if missing:
             raise Missing(f"{name} needs {', '.join(missing)}: `leaseproof doctor` says how to get it")
@@ -179,16 +180,3 @@ def _batch(setting: Setting) -> dict[str, str]:
 
 def _there(ground: Ground) -> set[str]:
     return {"postgres", *(service.name for service in ground.services.members)}
-
-
-def _argv(subject: Subject) -> list[str]:
-    script, node = subject.folder / "drain.py", subject.folder / "drain.js"
-    if not script.exists() and not node.exists():
-        raise Missing(f"{subject.name} has no drain.py or drain.js in {subject.folder}")
-    if subject.make and not subject.env.exists():
-        raise Missing(f"{subject.name} has no environment: make subject-{subject.folder.name}")
-    if node.exists():
-        return ["node", str(node)]
-    if not subject.make:
-        return subject.argv(["{python}", "-m", f"subjects.{subject.folder.name}.drain"])
-    return subject.argv(["{env}/bin/python", "-E", str(script)])

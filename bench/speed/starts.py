@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -23,8 +21,8 @@ from psycopg.rows import dict_row
 
 from bench.children import kill_tree
 from bench.postgres import sql
-from bench.speed.figures import Missing
 from bench.speed.ground import Ground
+from bench.speed.programs import program
 from bench.subject import Subject
 
 WITHIN = 60.0
@@ -110,7 +108,7 @@ class Line:
 @contextmanager
 def worker(ground: Ground, subject: Subject, name: str) -> Iterator[Line]:
     """A worker of a subject's over a database of its own. Raises Missing, LatencyError."""
-    argv = _argv(subject)
+    argv = program(subject, "latency")
     log = ground.run_dir.path / f"latency-{name.replace(' ', '-')}.log"
     with ExitStack() as stack:
         dsn = stack.enter_context(ground.database())
@@ -128,16 +126,3 @@ def worker(ground: Ground, subject: Subject, name: str) -> Iterator[Line]:
             kill_tree(process.pid)
             if line is not None:
                 line.close()
-
-
-def _argv(subject: Subject) -> list[str]:
-    script, node = subject.folder / "latency.py", subject.folder / "latency.js"
-    if subject.make and not subject.env.exists():
-        raise Missing(f"{subject.name} has no environment: make subject-{subject.folder.name}")
-    if node.exists():
-        if not shutil.which("node"):
-            raise Missing(f"{subject.name} needs node: install Node.js 20 or newer")
-        return ["node", str(node)]
-    if subject.make:
-        return [str(subject.env / "bin" / "python"), "-E", str(script)]
-    return [sys.executable, "-m", f"subjects.{subject.folder.name}.latency"]
