@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -45,6 +46,10 @@ class Ran:
     @property
     def arms(self) -> list[dict[str, Any]]:
         return [arm for scenario in self.data["scenarios"] for arm in scenario["arms"]]
+
+    def discard(self) -> None:
+        """Remove what it left on the disk."""
+        shutil.rmtree(self.out)
 
 
 def leaseproof(ground: Ground, *words: str) -> Ran:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from bench.speed.command import Ran, Refused, leaseproof, matrix
+from bench.speed.command import Refused, leaseproof, matrix
 from bench.speed.figures import Cell, Chart, Contender, Goal, Measure, Point, Result, Sample, Table, alternate, spread
 from bench.speed.ground import Ground
 
@@ -60,9 +60,11 @@ def take(ground: Ground, command: Sequence[str], lease: float) -> dict[str, floa
     """One run with this lease beside the busy loops."""
     try:
         with busy(ground, LOOPS):
-            return judged(leaseproof(ground, *command, "--lease", f"{lease:g}"))
+            ran = leaseproof(ground, *command, "--lease", f"{lease:g}")
     except Refused:
         return {"refused": 1.0}
+    ran.discard()
+    return {"refused": 0.0, "arms": len(ran.arms), "wall": ran.data["wall_seconds"], **counted(ran.arms)}
 
 
 @contextmanager
@@ -78,11 +80,6 @@ def busy(ground: Ground, loops: int) -> Iterator[list[subprocess.Popen[bytes]]]:
         for process in processes:
             process.kill()
             process.wait()
-
-
-def judged(ran: Ran) -> dict[str, float]:
-    """What became of a run's arms: how many there were, and how many were which."""
-    return {"refused": 0.0, "arms": len(ran.arms), "wall": ran.data["wall_seconds"], **counted(ran.arms)}
 
 
 def counted(arms: Sequence[Mapping[str, Any]]) -> dict[str, float]:
