@@ -60,7 +60,7 @@ BACKENDS = """
 
 def run(ground: Ground) -> Result:
     """Raises Stuck where a worker does not get to its end."""
-    jobs = ground.amount(JOBS, 1000)
+    jobs = ground.amount(JOBS, 500)
     contenders = [
         Contender(name(batch), f"slots 1, prefetch {2 * batch - 1}", partial(drain, ground, jobs, batch))
         for batch in BATCHES
@@ -69,14 +69,20 @@ def run(ground: Ground) -> Result:
     again = Contender(best + AGAIN, contenders[-1].settings, contenders[-1].run)
     samples = alternate([*contenders, again], ground.rounds, ground.tell)
     ground.tell("once more, for the statements")
-    settings = {each.name: each.settings for each in contenders} | {
+    settings = {each.name: each.settings for each in contenders}
+    return result(jobs, samples, statements(ground, jobs, BATCHES[-1]), settings)
+
+
+def result(jobs: int, samples: Sequence[Sample], statements: Table, settings: Mapping[str, str]) -> Result:
+    """What the rounds, of so many jobs each, have shown."""
+    every = {
         "all": f"{jobs} no-op jobs, put in before; synchronous_commit off; lease 30 s, all else as shipped",
         "server": "all its processes, autovacuum's and those that ended meanwhile included",
     }
     return Result(
         "cost",
-        settings,
-        [_costs(samples), _compared(samples), _memory(samples, jobs), statements(ground, jobs, BATCHES[-1])],
+        {**settings, **every},
+        [_costs(samples), _compared(samples), _memory(samples, jobs), statements],
         [_chart(samples)],
         raw={"jobs": jobs, "samples": [asdict(sample) for sample in samples]},
     )

@@ -35,14 +35,17 @@ def run(ground: Ground) -> Result:
     contenders = [
         Contender(name(lease), f"--lease {lease:g}", partial(take, ground, command, lease)) for lease in leases
     ]
-    samples = alternate(contenders, ground.rounds, ground.tell)
+    return result(command, alternate(contenders, ground.rounds, ground.tell), leases)
+
+
+def result(command: Sequence[str], samples: Sequence[Sample], leases: Sequence[float]) -> Result:
+    """What the runs of a command have shown, of the shortest lease first."""
     enough = [lease for lease in leases if is_enough(_of(samples, lease))]
     return Result(
         "lease",
         {
             "command": " ".join(["leaseproof", *command]),
             "beside it": f"{LOOPS} busy loops",
-            "rounds": f"{ground.rounds}",
             "shortest that is enough": f"{enough[0]:g} s" if enough else "none of these",
         },
         [_table(samples, leases)],

@@ -132,13 +132,13 @@ class Strikes:
         """Strike until nothing is left to do. Raises Stuck."""
         for _ in range(self.weather.workers):
             self._start()
-        deadline, strike = time.monotonic() + WITHIN, time.monotonic() + self.weather.every
+        deadline, strike = time.monotonic() + WITHIN, 0.0  # the first comes as soon as one is at work
         while shipped.left(connection):
             now = time.monotonic()
             if now > deadline:
                 raise Stuck(f"a storm was not over in {WITHIN:g} s: jobs are left")
             self._wake(now)
-            if now >= strike and (at_work := [name for name in sorted(self._alive) if self._is_at_work(name)]):
+            if now >= strike and (at_work := list(filter(self._is_at_work, self._alive))):
                 strike = now + self.weather.every
                 self._strike(self.dice.choice(at_work), now)
             time.sleep(min(0.05, self.weather.every / 4))
@@ -157,13 +157,14 @@ class Strikes:
         )
 
     def _is_at_work(self, name: str) -> bool:
+        """Whether a worker has run something, and is not paused."""
         log = self.logs / str(self._alive[name].pid)
-        return log.exists() and log.stat().st_size > 0
+        return name not in self._asleep and log.exists() and log.stat().st_size > 0
 
     def _strike(self, name: str, now: float) -> None:
         self.crew.check()
         process = self._alive[name]
-        if (len(self.killed) + len(self.paused) + 1) % self.weather.pause_each == 0 and name not in self._asleep:
+        if (len(self.killed) + len(self.paused) + 1) % self.weather.pause_each == 0:
             os.kill(process.pid, signal.SIGSTOP)
             self._asleep[name] = now + self.weather.pause * self.weather.lease
             self.paused.append(name)
@@ -173,7 +174,6 @@ class Strikes:
         self.killed.append(name)
         self.crew.processes.remove(process)
         del self._alive[name]
-        self._asleep.pop(name, None)
         self._start()
 
     def _wake(self, now: float) -> None:
