@@ -1,4 +1,4 @@
-"""The programs of a queue by which its speed is measured: `drain` and `latency`, in its folder, in Python or JavaScript."""
+"""The programs by which a queue's speed is measured: `drain` and `latency` in its folder, in Python or JavaScript."""
 
 from __future__ import annotations
 
