@@ -68,6 +68,7 @@ examples:
   leaseproof validate my-queue                 each scenario that applies to it, in both of its profiles
   leaseproof validate all --expect known.toml  all in subjects/; a finding that is not in the file is told
   leaseproof report leaseproof-runs/latest --html --junit
+  leaseproof bench drain peers                 how fast the core is; --list says what else is measured
   leaseproof artifacts --check                 has a fact of the article's demonstrations changed?
   leaseproof check leaseproof-runs/latest/worker-death/sound-fault.jsonl
 """
