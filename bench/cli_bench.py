@@ -22,7 +22,7 @@ from bench import cli_report, doctor, measured, speed
 from bench.cli_options import Usage
 from bench.measured import Record
 from bench.postgres import redact
-from bench.speed.figures import Measure, Missing
+from bench.speed.figures import Measure, Missing, PromiseBroken
 from bench.speed.ground import SERVERS, ground
 from reports.console import ascii_only, make_console
 from reports.matrix import count
@@ -45,9 +45,9 @@ each between a line `{BEGIN.format("MEASURE")}` and a line `{END}`, with its pic
 
 EPILOG = """\
 exit codes:
-  0  all measured, whatever came out;   3  something could not be measured: what, and the cure, is told
-     with --from: shown, or written     4  the bench's own fault
-  2  wrong usage
+  0  all measured, whatever came out;   2  wrong usage
+     with --from: shown, or written     3  something could not be measured: what, and the cure, is told
+  1  a promise was broken meanwhile     4  the bench's own fault
 
 examples:
   leaseproof bench --list
@@ -167,6 +167,9 @@ def _measure(options: argparse.Namespace, measures: Sequence[Measure], typed: st
         except Missing as error:
             print(f"leaseproof: {measure.name} is not measured: {redact(str(error))}", file=sys.stderr)
             failed.append(3)
+        except PromiseBroken as error:
+            print(f"leaseproof: {measure.name}: {redact(str(error))}", file=sys.stderr)
+            failed.append(1)
         except _Fault as error:
             print(f"{redact(str(error))}leaseproof: {measure.name} failed: the bench's own fault", file=sys.stderr)
             failed.append(4)
@@ -194,7 +197,10 @@ class _Fault(Exception):
 
 
 def _one(measure: Measure, options: argparse.Namespace, watcher: Console, out: Path, typed: str) -> Record:
-    """Measure, and write it at once. Raises Missing, _Fault, and PostgresError where there is no server to be had."""
+    """Measure, and write it at once.
+
+    Raises Missing, PromiseBroken, _Fault, and PostgresError where there is no server to be had.
+    """
     started, began = datetime.now(UTC), time.monotonic()
     with (
         told(watcher, measure.name) as tell,
@@ -213,7 +219,7 @@ def _one(measure: Measure, options: argparse.Namespace, watcher: Console, out: P
                 "machine": place.machine(),
             }
             return measured.write(out, found, about)
-        except Missing:
+        except (Missing, PromiseBroken):
             raise
         except Exception as error:
             raise _Fault(traceback.format_exc()) from error
@@ -243,7 +249,7 @@ def _show(options: argparse.Namespace, record: Record) -> None:
 def _end(options: argparse.Namespace, records: Sequence[Record], failed: Sequence[int]) -> int:
     """What the command exits with, and, if asked for, all that was measured as JSON."""
     doubtful = [each.data["missing"] or [g for g in each.data["goals"] if g["met"] is None] for each in records]
-    code = max([3 if any(doubtful) else 0, *failed])
+    code = next((code for code in (4, 1, 3) if code in failed), 3 if any(doubtful) else 0)
     if options.json:
         print(json.dumps({"exit_code": code, "measures": [r.data for r in records]}, ensure_ascii=False, indent=1))
     return code

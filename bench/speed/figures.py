@@ -31,6 +31,10 @@ class Missing(Exception):
     """A contender can't run on this machine: says what is missing, and how to get it."""
 
 
+class PromiseBroken(Exception):
+    """A queue broke a promise while it was measured, lost or doubled a job: a finding, and no figure. Says how."""
+
+
 @dataclass(frozen=True)
 class Sample:
     """What one contender showed in one round (from 0)."""

@@ -19,7 +19,7 @@ import psycopg
 from bench.postgres import sql
 from bench.speed import shipped
 from bench.speed.books import BOOKS, broken, read_books, read_logs, repeated, taken_back
-from bench.speed.figures import Cell, Contender, Goal, Measure, Result, Table, alternate, spread
+from bench.speed.figures import Cell, Contender, Goal, Measure, PromiseBroken, Result, Table, alternate, spread
 from bench.speed.ground import Ground
 from bench.speed.handlers import LOGS
 from bench.speed.shipped import Stuck, Workers
@@ -33,10 +33,6 @@ WITHIN = 1800.0
 
 SHOWN = 10
 """Broken promises that are told in full."""
-
-
-class PromiseBroken(Exception):
-    """A queue that lost or doubled a job: a finding, and no figure. Says which jobs, and how."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bench import cli_bench, speed
 from bench.cli import main as command
-from bench.speed.figures import Goal, Measure, Result
+from bench.speed.figures import Goal, Measure, PromiseBroken, Result
 from bench.speed.ground import Ground
 from tests.command import Main, Said, main_in
 from tests.speed import samples
@@ -32,6 +32,10 @@ def copied(ground: Ground) -> Result:
 
 def stopped(ground: Ground) -> Result:
     raise KeyboardInterrupt
+
+
+def unkept(ground: Ground) -> Result:
+    raise PromiseBroken("lost: job 1 is queued in the end")
 
 
 def unreached(ground: Ground) -> Result:
@@ -49,7 +53,7 @@ def badly_named(ground: Ground) -> Result:
 
 
 MEASURES = samples.MEASURES | {
-    run.__name__: Measure(run.__name__, "", run) for run in (copied, stopped, unreached, mute, badly_named)
+    run.__name__: Measure(run.__name__, "", run) for run in (copied, stopped, unkept, unreached, mute, badly_named)
 }
 
 
@@ -131,6 +135,12 @@ def test_what_cannot_be_measured_is_told_with_its_cure_and_the_others_go_on(main
 
 def test_what_is_lacking_alone_is_no_fault(main: Main) -> None:
     assert main("bench", "lacking", "--out", "out").code == 3
+
+
+def test_a_promise_that_was_broken_is_a_finding(main: Main) -> None:
+    said = main("bench", "lacking", "unkept", "--out", "out")
+    assert said.code == 1
+    assert "leaseproof: unkept: lost: job 1 is queued in the end\n" in said.err
 
 
 def test_a_goal_that_could_not_be_measured_leaves_something_open(main: Main) -> None:

@@ -15,9 +15,10 @@ import pytest
 
 from bench.speed import storm
 from bench.speed.books import Entry, Execution, broken, read_logs, repeated, taken_back
+from bench.speed.figures import PromiseBroken
 from bench.speed.ground import Ground
 from bench.speed.handlers import Logged
-from bench.speed.storm import PromiseBroken, Weather
+from bench.speed.storm import Weather
 from queue_core import Context, Job, Queue, Worker
 
 LASTS = 0.02
