@@ -38,9 +38,14 @@ class AnyoneCompletes(Queue):
 
 
 class ClaimsWithoutLock(Queue):
-    """Everything as in the sound queue, but a claim locks nothing, and does not look again at what it has found."""
+    """Everything as in the sound queue, but a claim locks nothing, and does not look again at what it has found.
 
-    CLAIM: ClassVar[LiteralString] = Queue.CLAIM.replace("FOR UPDATE SKIP LOCKED", "")
+    It takes a moment between its look, which is of its snapshot, and its update, so that others come in between.
+    """
+
+    CLAIM: ClassVar[LiteralString] = Queue.CLAIM.replace("FOR UPDATE SKIP LOCKED", "").replace(
+        "WHERE id = ANY", "WHERE (SELECT pg_sleep(0.02)) IS NOT NULL AND id = ANY"
+    )
 
 
 TWINS = {twin.__name__: twin for twin in (Queue, AnyoneCompletes, ClaimsWithoutLock)}
