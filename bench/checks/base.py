@@ -47,10 +47,13 @@ def executions(events: Sequence[Event]) -> list[Execution]:
     is noticed. Of a tree that was killed as one, nothing outlives the process at its top.
     """
     endings = {event["execution"]: i for i, event in enumerate(events) if event["event"] in ENDINGS}
-    exits = {event["pid"]: i for i, event in of_kind(events, "exited")}
-    killed = (event["evidence"] for _, event in of_kind(events, "receipt") if "status" in event["evidence"])
-    for top, *others in (evidence["pids"] for evidence in killed if "pids" in evidence):
-        exits |= {pid: exits[top] for pid in others if pid not in exits}
+    exits: dict[int, int] = {}
+    for i, event in enumerate(events):
+        if event["event"] == "exited":
+            exits[event["pid"]] = i
+        elif event["event"] == "receipt" and "status" in event["evidence"] and "pids" in event["evidence"]:
+            top, *others = event["evidence"]["pids"]
+            exits |= {pid: exits[top] for pid in others if top in exits and pid not in exits}
     found = []
     for i, event in of_kind(events, "started"):
         end = endings.get(event["execution"], len(events))

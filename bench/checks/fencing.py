@@ -15,8 +15,11 @@ def late_finish_refused(events: Sequence[Event]) -> Iterator[Anomaly]:
     The row is judged as it was between the late end and the owner's, since the final state hides it.
     """
     accepted = index(_accepted(events))
-    rows = index(((e["job"], e["row"]["state"]), i) for i, e in of_kind(events, "row"))
-    starts = index((e["job"], i) for i, e in of_kind(events, "started"))
+    seen = index(
+        ((e["job"], e["row"]["state"] if e["event"] == "row" else "started"), i)
+        for i, e in enumerate(events)
+        if e["event"] in ("row", "started")
+    )
     may_end = _may_end(events)
     for stale, owner, _ in _superseded(events):
         shown = first(accepted[stale.start], owner.start, len(events))
@@ -24,10 +27,10 @@ def late_finish_refused(events: Sequence[Event]) -> Iterator[Anomaly]:
         if shown is None and stale.ending in ("finished", "raised") and owner.start < stale.end < owner.end:
             # Only as long as nobody else can have ended it: a finish may be in the row before it is witnessed.
             until = min(owner.end, _next_end(may_end[stale.job], stale))
-            shown = first(rows[stale.job, "done"], stale.end, until)
+            shown = first(seen[stale.job, "done"], stale.end, until)
             if shown is None:  # whoever came after the owner may have failed since, with no order to
-                later = first(starts[stale.job], owner.start + 1, math.inf)
-                shown = first(rows[stale.job, "failed"], stale.end, until if later is None else min(until, later))
+                later = first(seen[stale.job, "started"], owner.start + 1, math.inf)
+                shown = first(seen[stale.job, "failed"], stale.end, until if later is None else min(until, later))
             text = f"{stale.job} is over by {stale.worker}, and {owner.worker} is still running it"
         if shown is not None:
             yield Anomaly("stale-finish-accepted", text, (stale.start, owner.start, shown))
