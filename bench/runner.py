@@ -210,13 +210,9 @@ class Bench:
 @contextmanager
 def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
     """Set everything up, and leave nothing behind whatever happens. Raises PostgresError and OSError."""
-    sweep()
     settings.out.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
-        with _undisturbed():
-            run_dir = RunDir.create()
-            janitor = Janitor(run_dir.path)
-            stack.callback(janitor.close, CLEAN_WITHIN)
+        run_dir, janitor = stack.enter_context(guarded())
         server = postgres.start(settings.postgres, run_dir.path)
         stack.callback(server.stop)
         if server.kind == "dsn":
@@ -232,6 +228,21 @@ def bench(settings: Settings, scenarios: Sequence[Scenario]) -> Iterator[Bench]:
             launch = stack.enter_context(Nursery(settings.subject.warm, sorted(modules), mark)).spawn
         versions = {**result.versions(server.describe()), **others.versions}
         yield Bench(settings, run_dir, janitor, server, witness, stalls, launch, versions, others)
+
+
+@contextmanager
+def guarded(memory: bool = True) -> Iterator[tuple[RunDir, Janitor]]:
+    """A run's folder, in `memory` where there is room for it, and the janitor that guards it; both gone afterwards.
+
+    What dead runs left is removed first.
+    """
+    sweep()
+    with ExitStack() as stack:
+        with _undisturbed():
+            run_dir = RunDir.create(memory)
+            janitor = Janitor(run_dir.path)
+            stack.callback(janitor.close, CLEAN_WITHIN)
+        yield run_dir, janitor
 
 
 @contextmanager

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 
 from bench import services
-from bench.janitor import MARK, Janitor
+from bench.janitor import MARK
 from bench.postgres import PostgresError, binaries, cluster, sql
 from bench.postgres.binaries import Binaries
 from bench.postgres.cluster import THROWAWAY, Cluster
-from bench.rundir import RunDir, sweep
-from bench.runner import CLEAN_WITHIN
+from bench.rundir import RunDir
+from bench.runner import guarded
 from bench.services import Services
 from bench.speed.figures import Missing
 
@@ -127,11 +127,8 @@ def ground(
     """
     if not re.fullmatch(r"auto|embedded|system(:\d+)?", spec):
         raise PostgresError(f"speed is measured on a server of the bench's own: give --postgres {SERVERS}")
-    sweep()
     with ExitStack() as stack:
-        run_dir = RunDir.create(memory=False)
-        janitor = Janitor(run_dir.path)
-        stack.callback(janitor.close, CLEAN_WITHIN)
+        run_dir, janitor = stack.enter_context(guarded(memory=False))
         programs = _find(spec)
         server = cluster.start(programs, run_dir.path, SETTINGS)
         stack.callback(server.stop)

@@ -24,11 +24,15 @@ def settings() -> None:
 
 def fill(jobs: int) -> None:
     with psycopg.connect(DSN, autocommit=True) as connection:
-        queue = Queue(connection)
-        queue.install()
-        for start in range(0, jobs, 5000):
-            queue.enqueue_many([NewJob("noop")] * min(5000, jobs - start))
-        connection.execute("VACUUM ANALYZE jobs")
+        put_in(Queue(connection), jobs)
+
+
+def put_in(queue: Queue, jobs: int) -> None:
+    """A schema with so many due jobs in it, as if they had been there for long."""
+    queue.install()
+    for start in range(0, jobs, 5000):
+        queue.enqueue_many([NewJob("noop")] * min(5000, jobs - start))
+    queue.connection.execute("VACUUM ANALYZE jobs")
 
 
 def work() -> None:

@@ -10,7 +10,8 @@ from bench.postgres import sql
 from bench.speed.figures import Contender
 from bench.speed.ground import Ground
 from bench.speed.queues import WITHIN, DrainError, Setting
-from queue_core import NewJob, Queue
+from queue_core import Queue
+from subjects.queue_core.drain import put_in
 
 
 class Limit:
@@ -31,11 +32,7 @@ class Limit:
         clients, turns = setting.workers, -(-jobs // batch // setting.workers)
         with self._ground.database(setting.synchronous_commit) as dsn:
             with sql.session(dsn) as connection:
-                queue = Queue(connection)
-                queue.install()
-                for start in range(0, jobs, 5000):
-                    queue.enqueue_many([NewJob("noop")] * min(5000, jobs - start))
-                connection.execute("VACUUM ANALYZE jobs")
+                put_in(Queue(connection), jobs)
             done = subprocess.run(
                 [self._program, "-n", *f"-M prepared -c {clients} -j {clients} -t {turns} -f /dev/stdin".split(), dsn],
                 env=self._ground.environment(),
